@@ -1,0 +1,3 @@
+"""First-party agents: any command, and the replay of a recording."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""First-party executors."""
+
+from __future__ import annotations

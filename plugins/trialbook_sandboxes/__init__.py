@@ -1,0 +1,3 @@
+"""First-party sandboxes."""
+
+from __future__ import annotations

@@ -1,0 +1,326 @@
+"""Everything a plugin may import: the seams, and the values that cross them.
+
+A plugin is a class that an entry point names. It is made without arguments, holds no state between
+calls, and never starts a process by itself: it is handed a function that does, inside the sandbox
+and the limits of the trial.
+
+Groups: ``trialbook.agents``, ``trialbook.graders``, ``trialbook.sandboxes``,
+``trialbook.executors``, ``trialbook.pages``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Protocol
+
+from trialbook.errors import EnvironmentProblem, Problem, TrialbookError
+from trialbook.model.grade import Check, Finding, Grade, GradeStatus, Severity
+from trialbook.model.process import Command, Ended, ProcessResult
+from trialbook.model.suite import Limits, Network
+from trialbook.model.trial import TrialBundle, TrialSpec, Usage
+
+__all__ = [
+    "Agent",
+    "AgentEnd",
+    "AgentResult",
+    "Assignment",
+    "Availability",
+    "ChangedFile",
+    "Check",
+    "Command",
+    "Ended",
+    "EnvironmentProblem",
+    "Evidence",
+    "Executor",
+    "Finding",
+    "Grade",
+    "GradeStatus",
+    "Grader",
+    "Limits",
+    "Network",
+    "Page",
+    "Pages",
+    "Policy",
+    "Pool",
+    "Problem",
+    "ProcessResult",
+    "Sandbox",
+    "Severity",
+    "Spawn",
+    "Start",
+    "TrialBundle",
+    "TrialSpec",
+    "TrialbookError",
+    "Usage",
+    "Worker",
+]
+
+
+# --- processes -------------------------------------------------------------------------------
+
+
+Spawn = Callable[[Command, Limits], ProcessResult]
+"""The core's way to run a process on the host to its end. Sandboxes wrap what they hand to it."""
+
+
+# --- sandboxes -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What a process in a sandbox may touch.
+
+    ``writable`` and ``readable`` are folders or files of the host; everything else should not be
+    there. ``network`` is the policy as declared.
+    """
+
+    writable: tuple[Path, ...] = ()
+    readable: tuple[Path, ...] = ()
+    network: Network = field(default_factory=Network)
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Availability:
+    """Whether a sandbox works on this host, found by trying, and what it enforces if it does.
+
+    ``limits`` names fields of `Limits` (and ``output_mb``, ``minutes``) that it really enforces.
+    """
+
+    ok: bool
+    reason: str = ""
+    isolated: bool = False
+    network: bool = False
+    limits: tuple[str, ...] = ()
+
+
+class Sandbox(Protocol):
+    """Runs a command so that it sees and reaches only what its policy allows."""
+
+    name: str
+
+    def available(self) -> Availability:
+        """Whether it works on this host; must try, never guess from a program's presence."""
+        ...
+
+    def start(self, command: Command, policy: Policy, spawn: Spawn) -> ProcessResult:
+        """Run ``command`` to its end by way of ``spawn`` and leave nothing behind."""
+        ...
+
+
+# --- agents ----------------------------------------------------------------------------------
+
+
+class AgentEnd(StrEnum):
+    """How the agent's work ended, read from evidence, never from an exit code alone."""
+
+    FINISHED = "finished"
+    ERROR = "error"
+    TIMED_OUT = "timed_out"
+    BUDGET = "budget"
+    OUTAGE = "outage"
+    VIOLATION = "violation"
+    ENVIRONMENT = "environment"
+    CANCELLED = "cancelled"
+
+
+class Start(Protocol):
+    """Runs a command in the trial's sandbox, within its limits, with its environment."""
+
+    def __call__(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: Path | None = None,
+        environment: Mapping[str, str] | None = None,
+        name: str = "",
+    ) -> ProcessResult:
+        """Run ``argv`` in the workspace.
+
+        ``environment`` adds to the trial's own. Output goes to ``stdout.txt`` and ``stderr.txt`` of
+        the attempt (``<name>.stdout.txt`` ... where a name is given).
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """What an agent is given for one attempt.
+
+    ``workspace`` is the folder to work in. ``prompt`` is the brief; ``prompt_file`` holds the same
+    and lies outside the workspace. ``files`` is the agent's own read-only folder (configuration key
+    ``files``, or the reference where the configuration hands it over), or None. ``output`` is where
+    extra artifacts go. ``home`` is fresh and empty.
+    """
+
+    task: str
+    repetition: int
+    workspace: Path
+    prompt: str
+    prompt_file: Path
+    home: Path
+    output: Path
+    files: Path | None
+    model: str | None
+    reasoning: str | None
+    approval: str | None
+    parameters: Mapping[str, Any]
+    limits: Limits
+    start: Start
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentResult:
+    """What an agent's run came to. ``message`` is one sentence; ``process`` is the evidence."""
+
+    end: AgentEnd
+    message: str
+    process: ProcessResult | None = None
+    usage: Usage = field(default_factory=Usage)
+    reported_version: str | None = None
+
+
+class Agent(Protocol):
+    """An adapter for one kind of agent.
+
+    ``parameters`` is a JSON Schema for the configuration's ``with`` mapping.
+    """
+
+    name: str
+    parameters: Mapping[str, Any]
+
+    def version(self) -> str:
+        """The adapter's version (not the client's: that one is reported per trial)."""
+        ...
+
+    def run(self, assignment: Assignment) -> AgentResult:
+        """Do one attempt. Exceptions other than `TrialbookError` count as the agent's error."""
+        ...
+
+
+# --- graders ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedFile:
+    """One path that differs between the baseline and the candidate.
+
+    ``status`` is one of added, deleted, modified, renamed. ``path`` is in text form (see
+    `trialbook.model.paths`); ``old_path`` only for renames. ``insertions`` and ``deletions`` are
+    None for binary files.
+    """
+
+    status: str
+    path: str
+    old_path: str | None = None
+    insertions: int | None = None
+    deletions: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What a grader sees: artifacts only, in fresh copies of its own.
+
+    ``candidate`` and ``baseline`` are folders with the final and the starting tree (no ``.git``);
+    whatever is in ``candidate`` was left by an agent and is hostile. ``baseline`` is None where a
+    folder is graded as it is. ``task_folder`` is the task's folder with its private parts.
+    ``scratch`` is an empty folder for the grader, outside both. ``python`` is the interpreter of
+    the task's toolchain (or the runner's own). ``start`` runs a command in a sandbox with the given
+    folder as working directory; output goes to the two files named.
+    """
+
+    task: str
+    brief: str
+    candidate: Path
+    baseline: Path | None
+    changed: tuple[ChangedFile, ...]
+    patch: bytes
+    task_folder: Path
+    scratch: Path
+    python: str
+    limits: Limits
+    start: Callable[[Command], ProcessResult]
+
+
+class Grader(Protocol):
+    """Judges artifacts. Same evidence, same grade.
+
+    ``parameters`` is a JSON Schema for the grader's entry in a task; a string written there means
+    the mapping ``{shorthand: <string>}``.
+    """
+
+    name: str
+    version: str
+    parameters: Mapping[str, Any]
+    shorthand: str
+
+    def problems(self, parameters: Mapping[str, Any], task_folder: Path) -> Iterable[Problem]:
+        """Mistakes in the files that the parameters name, with paths relative to the folder."""
+        ...
+
+    def files(self, parameters: Mapping[str, Any], task_folder: Path) -> Iterable[Path]:
+        """Every file or folder that takes part in grading, below the task's folder."""
+        ...
+
+    def grade(self, evidence: Evidence, parameters: Mapping[str, Any]) -> Grade:
+        """Judge. Any exception makes the trial a *grader failure*, never a failed trial."""
+        ...
+
+
+# --- executors -------------------------------------------------------------------------------
+
+Worker = Callable[[TrialSpec], TrialBundle]
+"""Does one whole trial. Knows no ledger; may run in any thread, process or machine."""
+
+
+class Pool(Protocol):
+    """Where the trials of one run are worked on."""
+
+    def submit(self, spec: TrialSpec) -> Future[TrialBundle]:
+        """Start a trial, or queue it."""
+        ...
+
+    def close(self) -> None:
+        """Wait for what was started and free everything."""
+        ...
+
+
+class Executor(Protocol):
+    """A way to run workers."""
+
+    name: str
+
+    def open(self, worker: Worker, jobs: int) -> Pool:
+        """A pool that works on at most ``jobs`` trials at once."""
+        ...
+
+
+# --- pages -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """One page of the site: where it goes, which template draws it, and with what.
+
+    ``path`` is relative to the site's root and ends in ``.html``.
+    """
+
+    path: str
+    template: str
+    title: str
+    context: Mapping[str, Any]
+
+
+class Pages(Protocol):
+    """Adds pages to the site. ``templates`` is a folder with the templates it brings, or None."""
+
+    name: str
+    templates: Path | None
+
+    def pages(self, ledger_folder: Path) -> Iterable[Page]:
+        """The pages, computed from the ledger's folder."""
+        ...

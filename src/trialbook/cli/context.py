@@ -1,0 +1,70 @@
+"""What every command gets: the system, the ledger's place, and how to talk.
+
+Results go to standard output, talk to standard error.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from trialbook.errors import UserError
+from trialbook.system import System
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """One invocation: the outside world, the ledger if one was named, and how loud to be."""
+
+    system: System
+    ledger: Path | None
+    quiet: bool
+
+    def root(self) -> Path:
+        """The ledger's root: the folder named, or the nearest above that has ``suites/``.
+
+        Raises:
+            UserError: there is none.
+        """
+        start = (self.ledger or Path.cwd()).absolute()
+        for folder in (start, *start.parents):
+            if (folder / "suites").is_dir():
+                return folder
+            if self.ledger is not None:
+                break
+        raise UserError(
+            f"{start} is not a ledger: no suites/ folder here"
+            + ("" if self.ledger else " or in any folder above"),
+            hint="change into a ledger, name one with --ledger, or make one: trialbook init FOLDER",
+        )
+
+    def say(self, text: str = "") -> None:
+        """Talk to the person at the terminal; nothing with --quiet."""
+        if not self.quiet:
+            click.echo(text, err=True)
+
+    def result(self, text: str) -> None:
+        """Print a result."""
+        click.echo(text)
+
+    def json(self, value: Any) -> None:  # noqa: ANN401 - any JSON value
+        """Print a result as JSON."""
+        click.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+    @property
+    def on_terminal(self) -> bool:
+        """Whether progress and colour have somebody to see them."""
+        return sys.stderr.isatty() and not self.quiet
+
+    @property
+    def colour(self) -> bool:
+        """Whether results may be coloured: on a terminal, and not with NO_COLOR set."""
+        return sys.stdout.isatty() and not self.system.environ.get("NO_COLOR")
+
+
+pass_context = click.make_pass_decorator(Context)

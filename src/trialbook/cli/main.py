@@ -1,0 +1,140 @@
+"""The command line's frame: lazy commands, one context, one funnel for errors.
+
+The one place that makes a `System` and turns exceptions into messages and exit codes.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from trialbook import __version__
+from trialbook.cli.context import Context
+from trialbook.errors import ExitCode, TrialbookError, UserError
+from trialbook.system import System, timestamp
+
+# Command to the module that holds it and the line that `--help` shows; modules are imported only
+# when their command runs, so that `trialbook --help` starts as fast as click does.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "doctor": ("trialbook.cli.doctor", "Say what works on this machine and what does not."),
+    "eval": ("trialbook.cli.evaluate", "Run a suite and commit every trial to the ledger."),
+    "grade": ("trialbook.cli.grade", "Grade a folder as it is, without an agent."),
+    "init": ("trialbook.cli.init", "Make a ledger of your own."),
+    "plugins": ("trialbook.cli.plugins", "List the plugins that are installed."),
+    "resume": ("trialbook.cli.resume", "Continue a run that was interrupted or killed."),
+    "show": ("trialbook.cli.show", "Show a run or a trial."),
+    "site": ("trialbook.cli.site", "Build or serve the static site."),
+    "status": ("trialbook.cli.status", "List the runs of this ledger."),
+    "suite": ("trialbook.cli.suite", "Check a suite, or start a new one."),
+    "task": ("trialbook.cli.task", "Start a new task."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, in alphabetical order."""
+        del ctx
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command's module and give its ``command``."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(COMMANDS[cmd_name][0])
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in sorted(COMMANDS)])
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Example: trialbook eval instruction-drift",
+)
+@click.version_option(__version__, prog_name="trialbook")
+@click.option(
+    "-C",
+    "--ledger",
+    "ledger",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    default=None,
+    help="The ledger's folder; by default the nearest one above the working directory.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Only results and errors; no talk, no progress.")
+@click.pass_context
+def cli(ctx: click.Context, ledger: Path | None, quiet: bool) -> None:  # noqa: FBT001 - click
+    """Say whether a coding agent is good at our work, and what our last change to it did.
+
+    trialbook keeps suites of real tasks, runs agents on them, and commits every trial to git.
+    """
+    ctx.obj = Context(system=System(), ledger=ledger, quiet=quiet)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:  # noqa: PLR0911 - a table of errors
+    """Run the command line and give its exit status."""
+    try:
+        result = cli.main(args=arguments, prog_name="trialbook", standalone_mode=False)
+    except click.exceptions.Abort:
+        click.echo("interrupted", err=True)
+        return ExitCode.INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        return ExitCode.FIX
+    except KeyboardInterrupt:
+        click.echo("interrupted", err=True)
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output went away (`trialbook show ... | head`); that is no error.
+        sys.stderr.close()
+        return ExitCode.DONE
+    except TrialbookError as error:
+        _explain(error)
+        return error.exit_code
+    except Exception:  # noqa: BLE001 - the funnel: anything else is our bug, and says so
+        return _bug()
+    return result if isinstance(result, int) else ExitCode.DONE
+
+
+def _explain(error: TrialbookError) -> None:
+    problems = error.problems if isinstance(error, UserError) else ()
+    if problems:
+        for problem in problems:
+            click.echo(str(problem), err=True)
+        many = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        click.echo(f"{many} to fix", err=True)
+    else:
+        click.echo(f"error: {error.message}", err=True)
+    if error.hint:
+        click.echo(f"hint: {error.hint}", err=True)
+
+
+def _bug() -> int:
+    system = System()
+    stamp = timestamp(system.now()).replace(":", "")
+    log = system.cache_folder() / "logs" / f"bug-{stamp}.txt"
+    text = f"trialbook {__version__}\n{sys.argv!r}\n\n{traceback.format_exc()}"
+    click.echo("This is a bug in trialbook, not a mistake of yours.", err=True)
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text(text)
+        click.echo(f"Please report it with this log: {log}", err=True)
+    except OSError:
+        click.echo(text, err=True)
+    return ExitCode.BUG
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,3 @@
+"""Text to values and back: authored YAML with positions, JSON records, schemas, patches."""
+
+from __future__ import annotations

@@ -1,0 +1,53 @@
+"""JSON records: frozen values to readable JSON and back, strictly.
+
+Keys stand in the order of the value's fields, two spaces of indent, one fact a line, a final
+newline, no NaN, so that a record reads well as a diff and the same value gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TypeVar
+
+import msgspec
+
+from trialbook.errors import TrialbookError
+
+T = TypeVar("T")
+
+
+class RecordError(TrialbookError):
+    """A record that cannot be read as what it should be."""
+
+
+def to_json(value: Any) -> bytes:  # noqa: ANN401 - any record
+    """The JSON text of a record.
+
+    Raises:
+        ValueError: a float that is NaN or infinite.
+    """
+    plain = msgspec.to_builtins(value, str_keys=True)
+    text = json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False)
+    return text.encode() + b"\n"
+
+
+def from_json(kind: type[T], data: bytes, where: str) -> T:
+    """The value that a record holds.
+
+    Args:
+        kind: The dataclass to read.
+        data: The bytes of the file.
+        where: The file's name, for messages.
+
+    Raises:
+        RecordError: not JSON, or not of that kind.
+    """
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise RecordError(f"{where}: not a {kind.__name__.lower()} record: {error}") from error
+
+
+def plain(value: Any) -> Any:  # noqa: ANN401 - any record
+    """The record as plain JSON values (for ``--json`` and templates)."""
+    return msgspec.to_builtins(value, str_keys=True)

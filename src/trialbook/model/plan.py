@@ -1,0 +1,179 @@
+"""What is fixed before the first trial: the schedule of slots and digests of everything.
+
+The schedule is a randomised complete block design whose order keys are hashes, so that any
+language can check it: ``sha256("eval-schedule/v1" 0x1F seed 0x1F suite@protocol 0x1F parts...)``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from trialbook.model.suite import Comparison, Limits, Network
+
+SCHEDULE_METHOD = "eval-schedule/v1"
+
+
+class SlotKey(NamedTuple):
+    """One cell of a plan: task, configuration and repetition (counted from 1)."""
+
+    task: str
+    configuration: str
+    repetition: int
+
+    @property
+    def path(self) -> str:
+        """The slot's folder inside a run."""
+        return f"{self.task}/{self.configuration}/r{self.repetition}"
+
+    def trial_path(self, rerun: int = 0) -> str:
+        """The folder of the slot's first trial, or of its ``rerun``-th replacement."""
+        return self.path if rerun == 0 else f"{self.path}.rerun{rerun}"
+
+
+def order_key(seed: str, suite: str, *parts: str) -> str:
+    """The hash that a schedule is sorted by. ``suite`` is ``name@protocol``."""
+    joined = "\x1f".join((SCHEDULE_METHOD, seed, suite, *parts))
+    return hashlib.sha256(joined.encode()).hexdigest()
+
+
+def schedule(
+    seed: str, suite: str, tasks: Sequence[str], configurations: Sequence[str], repetitions: int
+) -> tuple[SlotKey, ...]:
+    """Randomised complete blocks.
+
+    Each round holds every task once, ordered by ``order_key(seed, suite, round, task)``; inside a
+    task all configurations run back to back, ordered by
+    ``order_key(seed, suite, round, task, configuration)``.
+    """
+    slots: list[SlotKey] = []
+    for number in range(1, repetitions + 1):
+        turn = str(number)
+        by_task = sorted(tasks, key=lambda task: order_key(seed, suite, turn, task))
+        for task in by_task:
+            keys = {name: order_key(seed, suite, turn, task, name) for name in configurations}
+            slots += [SlotKey(task, name, number) for name in sorted(keys, key=keys.__getitem__)]
+    return tuple(slots)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedSlot:
+    """One line of the schedule as recorded."""
+
+    task: str
+    configuration: str
+    repetition: int
+
+    @property
+    def key(self) -> SlotKey:
+        """The same as a key."""
+        return SlotKey(self.task, self.configuration, self.repetition)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PluginUse:
+    """A plugin that takes part, and the distribution it came from."""
+
+    group: str
+    name: str
+    distribution: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedTask:
+    """A task as the plan froze it.
+
+    ``source`` says in words where the snapshot came from, ``tree`` is its git tree id.
+    ``digest`` covers ``files`` (path relative to the ledger's root to sha256).
+    """
+
+    category: str
+    split: str
+    contamination: str
+    source: str
+    tree: str
+    brief_sha256: str
+    graders: list[dict[str, Any]]
+    limits: Limits
+    no_change_expected: bool
+    must_escalate: bool
+    digest: str
+    files: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedConfiguration:
+    """A configuration as the plan froze it; ``digest`` covers ``files``.
+
+    ``workspaces`` maps each task to the tree id of its workspace: snapshot plus instructions.
+    """
+
+    description: str
+    agent: str
+    agent_version: str | None
+    model: str | None
+    reasoning: str | None
+    instructions: str | None
+    approval: str | None
+    sandbox: str
+    network: Network
+    environment: dict[str, str]
+    pass_environment: tuple[str, ...]
+    secrets: tuple[str, ...]
+    limits: Limits
+    parameters: dict[str, Any]
+    gives_reference: bool
+    digest: str
+    files: dict[str, str]
+    workspaces: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runner:
+    """The program and the machine that ran it."""
+
+    trialbook: str
+    python: str
+    platform: str
+    git: str | None
+    cpus: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What one run was going to do, committed before it did anything.
+
+    ``status`` is *draft* unless the suite's files match its lock. ``rerun`` maps an outcome to the
+    number of replacements that a slot may get for it (None: any number).
+    """
+
+    schema: str = "trialbook/plan/1"
+    run: str
+    suite: str
+    protocol: int
+    status: str
+    decision: str
+    created: str
+    seed: str
+    repetitions: int
+    jobs: int
+    accept: str
+    compare: Comparison | None
+    rerun: dict[str, int | None]
+    limits_are_failures: bool
+    runner: Runner
+    plugins: tuple[PluginUse, ...]
+    suite_digest: str
+    files: dict[str, str]
+    configurations: dict[str, PlannedConfiguration]
+    tasks: dict[str, PlannedTask]
+    schedule_method: str = SCHEDULE_METHOD
+    schedule: tuple[PlannedSlot, ...] = field(default_factory=tuple)
+
+    @property
+    def path(self) -> str:
+        """The run's folder below ``runs/``."""
+        return f"{self.suite}/{self.run}"

@@ -1,0 +1,61 @@
+"""A process to start, and what is known of it when it is over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+
+class Ended(StrEnum):
+    """How a process ended, as the runner saw it."""
+
+    EXITED = "exited"
+    SIGNALLED = "signalled"
+    TIMED_OUT = "timed_out"
+    CANCELLED = "cancelled"
+    NOT_STARTED = "not_started"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """A process to start. Nothing is inherited: not the environment, not standard input.
+
+    ``stdin`` is a file to read from (None: empty). ``stdout`` and ``stderr`` are files to write;
+    they may be the same path.
+    """
+
+    argv: tuple[str, ...]
+    cwd: Path
+    environment: Mapping[str, str]
+    stdout: Path
+    stderr: Path
+    stdin: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessResult:
+    """What the runner knows of a process that is over, with every descendant of it gone.
+
+    ``exit_code`` is set when it exited, ``signal`` when a signal ended it. ``leftover_processes``
+    counts descendants that had to be killed after it. ``stdout_bytes`` and ``stderr_bytes`` count
+    what was written, not what was kept; ``output_cut`` says that the two differ.
+    """
+
+    ended: Ended
+    exit_code: int | None = None
+    signal: int | None = None
+    seconds: float = 0.0
+    leftover_processes: int = 0
+    stdout_bytes: int = 0
+    stderr_bytes: int = 0
+    output_cut: bool = False
+    max_rss_bytes: int | None = None
+    message: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether it exited by itself with status 0."""
+        return self.ended is Ended.EXITED and self.exit_code == 0

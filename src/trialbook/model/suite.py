@@ -1,0 +1,204 @@
+"""A suite as its authors wrote it: tasks, their snapshots, graders and limits, all frozen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Split(StrEnum):
+    """Which half of a suite a task belongs to. Held-out tasks wait for a plan that opens them."""
+
+    DEVELOPMENT = "development"
+    HELD_OUT = "held-out"
+
+
+class Contamination(StrEnum):
+    """How likely it is that a model has seen the task's solution."""
+
+    PUBLIC_BEFORE_CUTOFF = "public_before_cutoff"
+    PUBLIC_AFTER_CUTOFF = "public_after_cutoff"
+    PRIVATE = "private"
+    CONSTRUCTED = "constructed"
+    UNKNOWN = "unknown"
+
+
+class SnapshotKind(StrEnum):
+    """Where a starting tree comes from."""
+
+    GIT = "git"
+    FOLDER = "folder"
+    ARCHIVE = "archive"
+    PACKAGE = "package"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Ceilings for one trial. ``None`` means that there is none.
+
+    Times are in minutes, sizes in megabytes (1 MB = 1,000,000 bytes), money in US dollars.
+    """
+
+    minutes: float | None = 20.0
+    grace_seconds: float = 3.0
+    output_mb: float | None = 10.0
+    file_mb: float | None = 20.0
+    usd: float | None = None
+    turns: int | None = None
+    tokens: int | None = None
+    memory_mb: float | None = None
+    processes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """A starting tree by its source; exactly what the source's kind needs is set.
+
+    ``location`` is a repository's path or URL (git), a folder or an archive relative to the task's
+    folder, or a package's name. ``revision`` is a full commit id (git) or a version (package).
+    ``path`` picks a folder inside the source. ``into`` says where it goes (references only).
+    ``remove`` lists declared removals. ``submodules``, ``lfs``, ``links`` and ``case`` are the
+    declared exceptions to what is refused otherwise.
+    """
+
+    kind: SnapshotKind
+    location: str
+    revision: str | None = None
+    sha256: str | None = None
+    path: str = "."
+    into: str = "."
+    remove: tuple[str, ...] = ()
+    submodules: bool = False
+    lfs: bool = False
+    links: bool = False
+    case: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """The known right answer: a patch, a folder laid over the snapshot, or another snapshot's tree.
+
+    Exactly one of the three is set. Paths are relative to the task's folder.
+    """
+
+    patch: str | None = None
+    overlay: str | None = None
+    snapshot: Snapshot | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Toolchain:
+    """What a task needs to run: a Python environment from a pinned requirements file.
+
+    ``requirements`` is relative to the suite's folder; ``requirements_sha256`` is its digest.
+    """
+
+    requirements: str
+    requirements_sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraderUse:
+    """One grader of a task, by plugin name, with its parameters as written (plain JSON values)."""
+
+    grader: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """A fixed problem and its acceptance contract.
+
+    ``folder`` is relative to the ledger's root. ``files`` maps every file of the task that is
+    frozen (path relative to the ledger's root) to its sha256; the private ones are among them.
+    """
+
+    name: str
+    folder: str
+    brief: str
+    snapshot: Snapshot
+    graders: tuple[GraderUse, ...]
+    category: str = ""
+    split: Split = Split.DEVELOPMENT
+    contamination: Contamination = Contamination.UNKNOWN
+    limits: Limits | None = None
+    toolchain: Toolchain | None = None
+    reference: Reference | None = None
+    no_change_expected: bool = False
+    must_escalate: bool = False
+    files: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    """A configuration's network policy as declared; what was enforced is recorded per trial."""
+
+    mode: str = "open"
+    allow: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """The whole workflow under evaluation.
+
+    ``parameters`` are the agent plugin's own (key ``with``). ``files`` names a folder relative to
+    the suite that is copied beside the workspace for the agent; it may contain ``{task}`` and
+    ``{repetition}``. ``gives_reference`` hands the task's reference to the agent: only for
+    known-good controls, and said in every report. ``secrets`` are names of environment variables.
+    ``digests`` maps every file that takes part (relative to the ledger's root) to its sha256.
+    """
+
+    name: str
+    agent: str
+    version: str | None = None
+    model: str | None = None
+    reasoning: str | None = None
+    instructions: str | None = None
+    approval: str | None = None
+    sandbox: str | None = None
+    network: Network = field(default_factory=Network)
+    environment: dict[str, str] = field(default_factory=dict)
+    pass_environment: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+    limits: Limits | None = None
+    parameters: dict[str, Any] = field(default_factory=dict)
+    files: str | None = None
+    gives_reference: bool = False
+    description: str = ""
+    digests: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """How results will be compared, fixed beforehand. ``margin`` is a share (0.10 = ten points)."""
+
+    baseline: str
+    candidate: str
+    margin: float | None = None
+    because: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suite:
+    """A folder of tasks with one purpose and the one decision its results should answer.
+
+    ``rerun`` maps an outcome to how many replacements a slot may get for it (None: any number).
+    ``accept`` is the acceptance policy as written: grader names with ``and``, ``or``, ``not``.
+    ``folder`` is relative to the ledger's root; ``files`` as in `Task`, without the tasks' own.
+    """
+
+    name: str
+    folder: str
+    protocol: int
+    decision: str
+    accept: str
+    tasks: tuple[Task, ...]
+    configurations: tuple[Configuration, ...]
+    repetitions: int = 3
+    limits: Limits = field(default_factory=Limits)
+    limits_are_failures: bool = True
+    rerun: dict[str, int | None] = field(default_factory=dict)
+    compare: Comparison | None = None
+    description: str = ""
+    files: dict[str, str] = field(default_factory=dict)

@@ -1,0 +1,225 @@
+"""One trial on record: identity, outcome and its evidence, what was enforced, what it used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from trialbook.model.outcome import Outcome
+from trialbook.model.plan import SlotKey
+from trialbook.model.suite import Configuration, Limits, Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessEvidence:
+    """How an agent's process ended, as the runner saw it. None means not known."""
+
+    ended: str
+    exit_code: int | None
+    signal: int | None
+    seconds: float
+    leftover_processes: int
+    stdout_bytes: int
+    stderr_bytes: int
+    output_cut: bool
+    max_rss_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What the agent used. Null is *not known*; ``basis`` says where the cost comes from."""
+
+    input_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    model_calls: int | None = None
+    turns: int | None = None
+    cost_usd: str | None = None
+    basis: str = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """One stage of a trial: when it began and how long it took."""
+
+    name: str
+    started: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditRow:
+    """One rule of the workspace's structural audit."""
+
+    rule: str
+    ok: bool
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkspaceRecord:
+    """What the agent was given: source, tree ids, and the audit of the folder."""
+
+    source: str
+    snapshot_tree: str
+    baseline_tree: str
+    baseline_commit: str
+    files: int
+    audit: tuple[AuditRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OmittedFile:
+    """A file of the final state that is too large for the patch, or that git cannot store."""
+
+    path: str
+    bytes: int | None
+    sha256: str | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeRecord:
+    """The change: ``change.patch`` turns the baseline's tree into ``tree``."""
+
+    tree: str
+    patch_sha256: str
+    files: int
+    insertions: int
+    deletions: int
+    omitted: tuple[OmittedFile, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Isolation:
+    """What was enforced, and only that."""
+
+    sandbox: str
+    isolated: bool
+    network_declared: str
+    network_enforced: bool
+    limits_enforced: tuple[str, ...]
+    limits_not_enforced: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentRecord:
+    """Which agent ran, and what it said about itself."""
+
+    name: str
+    distribution: str
+    version: str
+    reported_version: str | None
+    model: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradeSummary:
+    """A grade in one line; the grade itself is ``grades/<grader>.json``."""
+
+    grader: str
+    status: str
+    accepted: bool | None
+    passed: int
+    total: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One attempt of one session; its files are in ``sessions/<session>/attempt-<attempt>/``."""
+
+    session: int
+    attempt: int
+    process: ProcessEvidence | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """The record of one trial, as in ``trial.json``.
+
+    ``plan_commit`` is the commit that added the plan; ``artifacts`` maps each other file of the
+    trial's folder to its sha256. Parts that the trial did not get to are null.
+    """
+
+    schema: str = "trialbook/trial/1"
+    run: str
+    suite: str
+    protocol: int
+    status: str
+    task: str
+    configuration: str
+    repetition: int
+    rerun: int = 0
+    replaces: str | None = None
+    rerun_reason: str | None = None
+    outcome: Outcome
+    reason: str
+    graded_anyway: bool = False
+    plan_commit: str
+    plan_sha256: str
+    started: str
+    finished: str
+    agent: AgentRecord | None = None
+    isolation: Isolation | None = None
+    workspace: WorkspaceRecord | None = None
+    attempts: tuple[Attempt, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    change: ChangeRecord | None = None
+    grades: tuple[GradeSummary, ...] = ()
+    stages: tuple[Stage, ...] = ()
+    artifacts: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def slot(self) -> SlotKey:
+        """The slot that the trial belongs to."""
+        return SlotKey(self.task, self.configuration, self.repetition)
+
+    @property
+    def path(self) -> str:
+        """The trial's folder inside its run."""
+        return self.slot.trial_path(self.rerun)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialBundle:
+    """A finished trial: its record, and every other file of its folder as bytes."""
+
+    record: Trial
+    files: dict[str, bytes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialSpec:
+    """All that a worker needs for one trial; paths are absolute, everything else is data.
+
+    ``suite_folder`` holds the frozen files; ``cache`` the templates, downloads and toolchains;
+    ``work`` is where fresh folders are made. ``workspace_tree`` is the tree id that the plan names.
+    """
+
+    run: str
+    suite: str
+    protocol: int
+    status: str
+    repetition: int
+    rerun: int
+    replaces: str | None
+    rerun_reason: str | None
+    plan_commit: str
+    plan_sha256: str
+    task: Task
+    configuration: Configuration
+    limits: Limits
+    sandbox: str
+    accept: str
+    limits_are_failures: bool
+    workspace_tree: str
+    suite_folder: str
+    cache: str
+    work: str
+
+    @property
+    def slot(self) -> SlotKey:
+        """The slot that the trial belongs to."""
+        return SlotKey(self.task.name, self.configuration.name, self.repetition)

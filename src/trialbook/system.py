@@ -1,0 +1,61 @@
+"""The outside world as one value: clock, environment, randomness.
+
+The one importer of `time`, `datetime.now`, `os.environ` and `secrets`; everything below the command
+line gets a `System` passed in, so that time and chance enter as data.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class System:
+    """Clock, environment and entropy.
+
+    ``now`` gives aware UTC; ``monotonic`` and ``sleep`` are in seconds; ``token`` gives that many
+    random bytes as hexadecimal.
+    """
+
+    now: Callable[[], datetime] = _now
+    monotonic: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    token: Callable[[int], str] = secrets.token_hex
+    environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+
+    def cache_folder(self) -> Path:
+        """Where downloads, templates and toolchains are kept; outside any ledger."""
+        if chosen := self.environ.get("TRIALBOOK_CACHE"):
+            return Path(chosen).absolute()
+        base = self.environ.get("XDG_CACHE_HOME")
+        return (Path(base) if base else self.home() / ".cache") / "trialbook"
+
+    def work_folder(self) -> Path:
+        """Where the fresh folders of trials are made; gone after each trial."""
+        chosen = self.environ.get("TRIALBOOK_WORK") or self.environ.get("TMPDIR") or "/tmp"  # noqa: S108
+        return Path(chosen).absolute()
+
+    def home(self) -> Path:
+        """The operator's home; only ever read for git's own configuration and the cache."""
+        return Path(self.environ.get("HOME") or "/")
+
+
+def timestamp(moment: datetime) -> str:
+    """UTC with milliseconds, as in records: ``2026-11-30T15:15:26.123Z``."""
+    text = moment.astimezone(UTC).isoformat(timespec="milliseconds")
+    return text.replace("+00:00", "Z")
+
+
+def parse_timestamp(text: str) -> datetime:
+    """The moment that `timestamp` wrote."""
+    return datetime.fromisoformat(text)
