@@ -1,0 +1,227 @@
+"""From a folder on disk to a git tree: an own walk that trusts nothing it finds.
+
+Links are never followed, special files never opened, and whatever git could not store is listed
+instead. Folders are held open by descriptor while they are read, so that a path cannot be swapped
+for a link between a look and a read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from trialbook.errors import EnvironmentProblem
+from trialbook.model.paths import path_to_text
+from trialbook.model.treepath import is_git_name
+from trialbook.model.trial import OmittedFile
+from trialbook.storage.repository import (
+    DIRECTORY,
+    EXECUTABLE,
+    REGULAR,
+    SYMLINK,
+    Store,
+    TreeEntry,
+)
+
+LARGEST_BLOB_BYTES = 1 << 30
+"""No file above this goes into a tree, whatever the caller's limit: git objects are made whole."""
+
+HASHED_BYTES = 4 << 30
+"""How much of omitted files is read for their digests in one walk. A sparse file may claim any
+size; what does not fit is listed without a digest."""
+
+DEEPEST = 200
+LONGEST_PATH_BYTES = 3500
+"""Folders below these are listed, not read: no other program could open what is in them."""
+
+_CHUNK = 1 << 20
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_SPECIAL = {
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a character device",
+    stat.S_IFBLK: "a block device",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderTree:
+    """A folder's content as a git tree, and what could not be part of it."""
+
+    tree: str
+    omitted: tuple[OmittedFile, ...]
+
+
+def tree_of_folder(
+    store: Store,
+    folder: Path,
+    *,
+    file_limit_bytes: int | None = None,
+    skip_top: frozenset[bytes] = frozenset(),
+) -> FolderTree:
+    """Store what a folder holds: exact bytes, the executable bit, links as links.
+
+    Empty folders leave no trace, as in git. What a file of ours may not open is made readable
+    first. ``skip_top`` are names directly in ``folder`` that are passed over in silence.
+
+    Raises:
+        EnvironmentProblem: ``folder`` itself cannot be read.
+    """
+    walk = _Walk(store, file_limit_bytes)
+    try:
+        handle = os.open(folder, _FOLDER_FLAGS)
+    except PermissionError:
+        folder.chmod(0o700)
+        handle = os.open(folder, _FOLDER_FLAGS)
+    except OSError as error:
+        raise EnvironmentProblem(f"cannot read the folder {folder}: {error.strerror}") from error
+    try:
+        entries = walk.entries(handle, b"", skip_top)
+    finally:
+        os.close(handle)
+    omitted = tuple(sorted(walk.omitted, key=lambda file: file.path.encode()))
+    return FolderTree(tree=store.add_tree(entries), omitted=omitted)
+
+
+class _Walk:
+    """One walk: where objects go, what is left of the reading allowance, what was left out."""
+
+    def __init__(self, store: Store, file_limit_bytes: int | None) -> None:
+        self._store = store
+        self._limit = LARGEST_BLOB_BYTES
+        if file_limit_bytes is not None:
+            self._limit = min(file_limit_bytes, LARGEST_BLOB_BYTES)
+        self._allowance = HASHED_BYTES
+        self.omitted: list[OmittedFile] = []
+
+    def entries(
+        self, handle: int, prefix: bytes, skip: frozenset[bytes] = frozenset()
+    ) -> list[TreeEntry]:
+        """The tree entries of an open folder, in the order of their names."""
+        _make_usable(handle)
+        names = sorted(map(os.fsencode, os.listdir(handle)))
+        found = (self._entry(handle, name, prefix + name) for name in names if name not in skip)
+        return [entry for entry in found if entry is not None]
+
+    def _entry(self, parent: int, name: bytes, path: bytes) -> TreeEntry | None:
+        if is_git_name(name):
+            self._omit(path, "a .git component: repositories inside the workspace are not kept")
+            return None
+        try:
+            return self._kept(parent, name, path)
+        except FileNotFoundError:
+            # It went away while the walk was on its way: it is not part of the final state.
+            return None
+        except OSError as error:
+            self._omit(path, f"cannot be read: {error.strerror}")
+            return None
+
+    def _kept(self, parent: int, name: bytes, path: bytes) -> TreeEntry | None:
+        status = os.stat(name, dir_fd=parent, follow_symlinks=False)
+        if stat.S_ISREG(status.st_mode):
+            return self._file(parent, name, path, status)
+        if stat.S_ISLNK(status.st_mode):
+            target = os.readlink(name, dir_fd=parent)
+            return TreeEntry(name, SYMLINK, self._store.add_blob(target))
+        if stat.S_ISDIR(status.st_mode):
+            return self._folder(parent, name, path)
+        kind = _SPECIAL.get(stat.S_IFMT(status.st_mode), "not a regular file")
+        self._omit(path, f"{kind}, which git cannot store")
+        return None
+
+    def _folder(self, parent: int, name: bytes, path: bytes) -> TreeEntry | None:
+        if path.count(b"/") >= DEEPEST or len(path) > LONGEST_PATH_BYTES:
+            self._omit(path, "a folder nested too deep to be read by ordinary programs")
+            return None
+        with _opened(parent, name, _FOLDER_FLAGS) as handle:
+            inside = self.entries(handle, path + b"/")
+        return TreeEntry(name, DIRECTORY, self._store.add_tree(inside)) if inside else None
+
+    def _file(
+        self, parent: int, name: bytes, path: bytes, status: os.stat_result
+    ) -> TreeEntry | None:
+        with _opened(parent, name, _FILE_FLAGS) as handle:
+            now = os.fstat(handle)
+            if not stat.S_ISREG(now.st_mode):
+                self._omit(path, "changed its kind while it was read")
+                return None
+            data = None if now.st_size > self._limit else _read(handle, self._limit)
+            if data is None:
+                self._omit_large(handle, path, now.st_size)
+                return None
+        mode = EXECUTABLE if status.st_mode & stat.S_IXUSR else REGULAR
+        return TreeEntry(name, mode, self._store.add_blob(data))
+
+    def _omit(self, path: bytes, reason: str) -> None:
+        self.omitted.append(
+            OmittedFile(path=path_to_text(path), bytes=None, sha256=None, reason=reason)
+        )
+
+    def _omit_large(self, handle: int, path: bytes, size: int) -> None:
+        reason = f"larger than the limit of {self._limit} bytes"
+        digest = None
+        if size <= self._allowance:
+            self._allowance -= size
+            size, digest = _digest(handle, size)
+        else:
+            reason += ", and too large for a digest"
+        self.omitted.append(
+            OmittedFile(path=path_to_text(path), bytes=size, sha256=digest, reason=reason)
+        )
+
+
+@contextlib.contextmanager
+def _opened(parent: int, name: bytes, flags: int) -> Iterator[int]:
+    """Open below ``parent``; what its owner may not open is given the right to first."""
+    try:
+        handle = os.open(name, flags, dir_fd=parent)
+    except PermissionError:
+        # By way of a descriptor that cannot be a link: chmod itself would follow one.
+        pinned = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+        try:
+            Path(f"/proc/self/fd/{pinned}").chmod(0o700)
+        finally:
+            os.close(pinned)
+        handle = os.open(name, flags, dir_fd=parent)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _make_usable(handle: int) -> None:
+    """Give an open folder the bits that are needed to look at what it holds."""
+    mode = os.fstat(handle).st_mode
+    if mode & stat.S_IRWXU != stat.S_IRWXU:
+        # Not ours, or read-only: the look at the entries says so, entry by entry.
+        with contextlib.suppress(OSError):
+            os.fchmod(handle, stat.S_IMODE(mode) | stat.S_IRWXU)
+
+
+def _read(handle: int, limit: int) -> bytes | None:
+    """All of a file, or None if it has more than ``limit`` bytes."""
+    parts: list[bytes] = []
+    size = 0
+    while part := os.read(handle, min(_CHUNK, limit + 1 - size)):
+        parts.append(part)
+        size += len(part)
+        if size > limit:
+            os.lseek(handle, 0, os.SEEK_SET)
+            return None
+    return b"".join(parts)
+
+
+def _digest(handle: int, size: int) -> tuple[int, str]:
+    """Length and sha256 of a file, in pieces; a file that grows is read no further than a bit."""
+    digest = hashlib.sha256()
+    seen = 0
+    while seen < size + _CHUNK and (part := os.read(handle, _CHUNK)):
+        digest.update(part)
+        seen += len(part)
+    return seen, digest.hexdigest()

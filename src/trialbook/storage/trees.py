@@ -1,0 +1,206 @@
+"""Git trees as values: written out to a folder, and cut, laid over one another, put elsewhere.
+
+Everything works on objects; nothing here converts line ends, reads attributes or runs git.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from trialbook.errors import Refused
+from trialbook.model.paths import path_to_text, text_to_path
+from trialbook.model.treepath import name_problem, path_problem
+from trialbook.storage.folders import FolderTree, tree_of_folder
+from trialbook.storage.repository import (
+    DIRECTORY,
+    EXECUTABLE,
+    GITLINK,
+    SYMLINK,
+    Store,
+    TreeEntry,
+)
+
+__all__ = [
+    "FolderTree",
+    "count_files",
+    "edit_tree",
+    "materialise",
+    "overlay_tree",
+    "place",
+    "remove_paths",
+    "subtree",
+    "tree_of_folder",
+]
+
+Edit = Callable[[TreeEntry | None], TreeEntry | None]
+"""What becomes of the entry at a path (None: nothing there)."""
+
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def materialise(store: Store, tree: str, destination: Path) -> None:
+    """Write a tree into a fresh folder: exact bytes, 0644 or 0755, links as links.
+
+    ``destination`` is made, or is an empty folder. Nothing is overwritten and no link is written
+    through.
+
+    Raises:
+        Refused: the folder is not empty, or an entry cannot stand in a folder.
+        KeyError: an object is missing.
+    """
+    destination.mkdir(parents=True, exist_ok=True)
+    handle = os.open(destination, _FOLDER)
+    try:
+        if os.listdir(handle):  # noqa: PTH208 - an open folder, not a path
+            raise Refused(f"{destination} is not empty; a tree is only written into a fresh folder")
+        _write_entries(store, tree, handle, b"")
+    finally:
+        os.close(handle)
+
+
+def _write_entries(store: Store, tree: str, parent: int, prefix: bytes) -> None:
+    for name, mode, oid in store.tree(tree):
+        if problem := name_problem(name):
+            raise Refused(f"the tree entry {path_to_text(prefix + name)} {problem}")
+        try:
+            if mode == DIRECTORY:
+                os.mkdir(name, 0o755, dir_fd=parent)
+                _write_folder(store, oid, parent, prefix + name)
+            elif mode == SYMLINK:
+                os.symlink(store.blob(oid), name, dir_fd=parent)
+            elif mode == GITLINK:
+                raise Refused(f"{path_to_text(prefix + name)} is a submodule")
+            else:
+                _write_file(parent, name, store.blob(oid), 0o755 if mode == EXECUTABLE else 0o644)
+        except FileExistsError:
+            raise Refused(
+                f"{path_to_text(prefix + name)} is there twice, or differs from another name only "
+                "in a way that this file system does not keep"
+            ) from None
+
+
+def _write_folder(store: Store, tree: str, parent: int, path: bytes) -> None:
+    handle = os.open(path.rpartition(b"/")[2], _FOLDER, dir_fd=parent)
+    try:
+        os.fchmod(handle, 0o755)
+        _write_entries(store, tree, handle, path + b"/")
+    finally:
+        os.close(handle)
+
+
+def _write_file(parent: int, name: bytes, data: bytes, mode: int) -> None:
+    handle = os.open(name, _NEW_FILE, mode, dir_fd=parent)
+    try:
+        # Whatever the operator's umask is, two machines get the same modes.
+        os.fchmod(handle, mode)
+        view = memoryview(data)
+        while view:
+            view = view[os.write(handle, view) :]
+    finally:
+        os.close(handle)
+
+
+def overlay_tree(store: Store, base: str, top: str) -> str:
+    """The files of ``top`` laid over ``base``. A file replaces a folder, and the reverse."""
+    if base == top:
+        return base
+    entries = {entry.name: entry for entry in store.tree(base)}
+    for entry in store.tree(top):
+        below = entries.get(entry.name)
+        if below is not None and below.mode == DIRECTORY == entry.mode:
+            oid = overlay_tree(store, below.oid, entry.oid)
+            entries[entry.name] = TreeEntry(entry.name, DIRECTORY, oid)
+        else:
+            entries[entry.name] = entry
+    return store.add_tree(entries.values())
+
+
+def subtree(store: Store, tree: str, path: str) -> str:
+    """The tree of a folder inside a tree (``.`` is the tree itself).
+
+    Raises:
+        Refused: there is no such folder.
+    """
+    if path == ".":
+        return tree
+    entry = store.lookup(_checked(path), tree)
+    if entry is None or entry.mode != DIRECTORY:
+        what = "is no folder" if entry else "does not exist"
+        raise Refused(f"{path} {what} in the source", hint="correct the snapshot's `path`")
+    return entry.oid
+
+
+def place(store: Store, tree: str, into: str) -> str:
+    """A tree that holds ``tree`` in the folder ``into`` (``.``: at the top) and nothing else."""
+    if into == ".":
+        return tree
+    for name in reversed(_checked(into).split(b"/")):
+        tree = store.add_tree([TreeEntry(name, DIRECTORY, tree)])
+    return tree
+
+
+def remove_paths(store: Store, tree: str, paths: Iterable[str]) -> str:
+    """The tree without some files or folders; a folder that is then empty goes too.
+
+    Raises:
+        Refused: one of them is not there.
+    """
+    for path in paths:
+        raw = _checked(path)
+        if store.lookup(raw, tree) is None:
+            raise Refused(
+                f"{path} is to be removed, but the source has no such path",
+                hint="correct the snapshot's `remove`",
+            )
+        tree = edit_tree(store, tree, {raw: lambda _: None})
+    return tree
+
+
+def edit_tree(store: Store, tree: str, edits: dict[bytes, Edit]) -> str:
+    """Apply edits by path, making the folders they need and dropping the ones they empty.
+
+    Folders that an edit passes through replace files of the same name.
+    """
+    return _edited(store, tree, edits) or store.add_tree([])
+
+
+def _edited(store: Store, tree: str | None, edits: dict[bytes, Edit]) -> str | None:
+    entries = {entry.name: entry for entry in store.tree(tree)} if tree else {}
+    deeper: dict[bytes, dict[bytes, Edit]] = {}
+    for path, edit in edits.items():
+        name, slash, rest = path.partition(b"/")
+        if slash:
+            deeper.setdefault(name, {})[rest] = edit
+        else:
+            _set(entries, name, edit(entries.get(name)))
+    for name, inner in deeper.items():
+        below = entries.get(name)
+        is_folder = below is not None and below.mode == DIRECTORY
+        oid = _edited(store, below.oid if below and is_folder else None, inner)
+        if oid is not None:
+            entries[name] = TreeEntry(name, DIRECTORY, oid)
+        elif is_folder:
+            del entries[name]
+    return store.add_tree(entries.values()) if entries else None
+
+
+def _set(entries: dict[bytes, TreeEntry], name: bytes, entry: TreeEntry | None) -> None:
+    if entry is None:
+        entries.pop(name, None)
+    else:
+        entries[name] = entry
+
+
+def count_files(store: Store, tree: str) -> int:
+    """How many files and links a tree has."""
+    return sum(1 for _ in store.walk(tree))
+
+
+def _checked(path: str) -> bytes:
+    raw = text_to_path(path)
+    if problem := path_problem(raw):
+        raise Refused(f"the path {path} {problem}; paths are relative and stay inside the source")
+    return raw
