@@ -1,0 +1,211 @@
+"""The one door to other processes: trusted tools, git, and supervised commands of a trial.
+
+The one importer of `subprocess`. Every child gets an environment made for it, never the runner's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trialbook.errors import EnvironmentProblem
+
+_TERM_SECONDS = 2.0
+
+# Held while a child is made, so that nobody ever sees a child that is not in the list yet.
+_lock = threading.Lock()
+_children: set[int] = set()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """What a tool said. ``code`` is its exit status, negative for the signal that ended it."""
+
+    code: int
+    stdout: bytes
+    stderr: bytes
+
+    @property
+    def complaint(self) -> str:
+        """Its standard error in one line that is safe to print."""
+        return printable(self.stderr)
+
+
+def tool(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    environment: Mapping[str, str],
+    stdin: bytes | None = None,
+    timeout: float = 600.0,
+) -> ToolResult:
+    """Run a tool of our own (git, pip, tar) to its end, output in memory.
+
+    Args:
+        argv: The program, found by the PATH of ``environment`` unless it is a path, and arguments.
+        cwd: Its working directory.
+        environment: Its whole environment; nothing is inherited.
+        stdin: What it reads; by default nothing.
+        timeout: Seconds until it is ended, with its process group.
+
+    Raises:
+        EnvironmentProblem: it cannot be started, or takes too long. A status that is not zero is
+            the caller's to judge.
+    """
+    with _child(
+        list(argv),
+        cwd=cwd,
+        env=dict(environment),
+        stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as child:
+        try:
+            stdout, stderr = child.communicate(stdin, timeout)
+        except subprocess.TimeoutExpired:
+            raise EnvironmentProblem(
+                f"{argv[0]} took longer than {timeout:g} seconds and was ended",
+                hint=f"it was run as: {_shown(argv)}",
+            ) from None
+        return ToolResult(code=child.returncode, stdout=stdout, stderr=stderr)
+
+
+def git(
+    arguments: Sequence[str],
+    *,
+    git_folder: Path,
+    environment: Mapping[str, str] | None = None,
+    stdin: bytes | None = None,
+    timeout: float = 600.0,
+) -> bytes:
+    """Run C git on a git folder that is ours, and give its standard output.
+
+    No configuration but that folder's is read: not the user's, not the system's, not a workspace's.
+    No hook, file system monitor, pager, prompt or background process is started.
+
+    Args:
+        arguments: What follows ``git``.
+        git_folder: Becomes GIT_DIR. Never one that an agent could write to.
+        environment: More variables: GIT_INDEX_FILE, GIT_WORK_TREE and the like.
+        stdin: What it reads; by default nothing.
+        timeout: Seconds until it is ended.
+
+    Raises:
+        EnvironmentProblem: git is missing, fails (with what it said), or takes too long.
+    """
+    program = _git_program()
+    result = tool(
+        [program, *_GIT_SETTINGS, *arguments],
+        cwd=git_folder,
+        environment={**_GIT_ENVIRONMENT, "GIT_DIR": str(git_folder), **(environment or {})},
+        stdin=stdin,
+        timeout=timeout,
+    )
+    if result.code != 0:
+        raise EnvironmentProblem(
+            f"git {arguments[0] if arguments else ''} failed with status {result.code}: "
+            f"{result.complaint or 'it said nothing'}"
+        )
+    return result.stdout
+
+
+def git_version() -> str | None:
+    """The version of the git executable (``2.39.5``), or None if there is none that works."""
+    try:
+        said = tool(
+            [_git_program(), "--version"], cwd=Path("/"), environment=_GIT_ENVIRONMENT, timeout=30
+        )
+    except EnvironmentProblem:
+        return None
+    words = said.stdout.decode("utf-8", "replace").split()
+    return words[2] if said.code == 0 and len(words) > 2 else None  # noqa: PLR2004 - "git version X"
+
+
+def printable(raw: bytes) -> str:
+    """Text that somebody else wrote, in one line and without anything that a terminal obeys."""
+    text = raw.decode("utf-8", "backslashreplace")
+    lines = " | ".join(line.strip() for line in text.splitlines() if line.strip())
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in lines)
+
+
+@contextlib.contextmanager
+def _child(argv: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[bytes]]:  # noqa: ANN401
+    """A child in a session of its own, on the list of our children; over when the block is left."""
+    try:
+        with _lock:
+            child = subprocess.Popen(argv, start_new_session=True, **options)  # noqa: S603
+            _children.add(child.pid)
+    except FileNotFoundError as error:
+        if error.filename == options["cwd"]:
+            raise EnvironmentProblem(f"the folder {options['cwd']} is not there") from error
+        raise EnvironmentProblem(f"{argv[0]} is not installed, or not on the PATH") from error
+    except (OSError, ValueError) as error:
+        raise EnvironmentProblem(f"{argv[0]} cannot be started: {error}") from error
+    try:
+        yield child
+    finally:
+        _end(child)
+        with _lock:
+            _children.discard(child.pid)
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """End a child that still runs, with its group. SIGTERM first: git then removes its locks."""
+    if child.poll() is None:
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(_TERM_SECONDS)
+    for stream in (child.stdin, child.stdout, child.stderr):
+        if stream is not None:
+            with contextlib.suppress(OSError):
+                stream.close()
+
+
+def _git_program() -> str:
+    program = shutil.which("git")
+    if program is None:
+        raise EnvironmentProblem(
+            "git is not installed, or not on the PATH", hint="install git 2.30 or newer"
+        )
+    return program
+
+
+def _shown(argv: Sequence[str]) -> str:
+    return printable(" ".join(argv)[:300].encode("utf-8", "surrogateescape"))
+
+
+_GIT_SETTINGS = (
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.attributesFile=/dev/null",
+    "-c",
+    "core.excludesFile=/dev/null",
+    "-c",
+    "gc.auto=0",
+    "-c",
+    "maintenance.auto=false",
+)
+_GIT_ENVIRONMENT = {
+    "PATH": os.defpath,
+    "HOME": "/dev/null",
+    "LC_ALL": "C",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_PAGER": "cat",
+}
