@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 from trialbook.errors import EnvironmentProblem, Problem, TrialbookError
 from trialbook.model.grade import Check, Finding, Grade, GradeStatus, Severity
+from trialbook.model.paths import path_to_text, text_to_path
 from trialbook.model.process import Command, Ended, ProcessResult
 from trialbook.model.suite import Limits, Network
 from trialbook.model.trial import TrialBundle, TrialSpec, Usage
@@ -40,6 +41,7 @@ __all__ = [
     "Grade",
     "GradeStatus",
     "Grader",
+    "GraderStart",
     "Limits",
     "Network",
     "Page",
@@ -57,6 +59,8 @@ __all__ = [
     "TrialbookError",
     "Usage",
     "Worker",
+    "path_to_text",
+    "text_to_path",
 ]
 
 
@@ -221,16 +225,36 @@ class ChangedFile:
     deletions: int | None = None
 
 
+class GraderStart(Protocol):
+    """Runs a command in a sandbox without network, to its end."""
+
+    def __call__(
+        self,
+        command: Command,
+        *,
+        minutes: float | None = None,
+        writable: Sequence[Path] = (),
+        readable: Sequence[Path] = (),
+    ) -> ProcessResult:
+        """Run ``command``.
+
+        ``minutes`` is its wall-clock limit (None: the trial's own). It may write below
+        ``writable`` and read below ``readable``; where a sandbox can enforce it, nothing else of
+        the trial is there, so name no more than it needs.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """What a grader sees: artifacts only, in fresh copies of its own.
 
     ``candidate`` and ``baseline`` are folders with the final and the starting tree (no ``.git``);
     whatever is in ``candidate`` was left by an agent and is hostile. ``baseline`` is None where a
-    folder is graded as it is. ``task_folder`` is the task's folder with its private parts.
-    ``scratch`` is an empty folder for the grader, outside both. ``python`` is the interpreter of
-    the task's toolchain (or the runner's own). ``start`` runs a command in a sandbox with the given
-    folder as working directory; output goes to the two files named.
+    folder is graded as it is: ``candidate`` is then that very folder, so copy it before anything
+    might write to it. ``task_folder`` is the task's folder with its private parts. ``scratch`` is
+    an empty folder for the grader, outside all of them. ``python`` is the interpreter of the task's
+    toolchain (or the runner's own). ``start`` runs a command in a sandbox.
     """
 
     task: str
@@ -243,7 +267,7 @@ class Evidence:
     scratch: Path
     python: str
     limits: Limits
-    start: Callable[[Command], ProcessResult]
+    start: GraderStart
 
 
 class Grader(Protocol):
