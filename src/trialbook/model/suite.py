@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -49,6 +50,23 @@ class Limits:
     tokens: int | None = None
     memory_mb: float | None = None
     processes: int | None = None
+
+
+GivenLimits = dict[str, float | None]
+"""The limits that one file names, by the names of `Limits`; the others fall through."""
+
+WHOLE_LIMITS = frozenset({"turns", "tokens", "processes"})
+"""The limits that count things."""
+
+
+def merge_limits(base: Limits, *given: Mapping[str, float | None] | None) -> Limits:
+    """``base`` with what each file gives laid over it, key by key; the last one to speak wins."""
+    values: dict[str, Any] = {}
+    for limits in given:
+        for name, value in (limits or {}).items():
+            whole = name in WHOLE_LIMITS
+            values[name] = None if value is None else int(value) if whole else float(value)
+    return replace(base, **values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,8 +128,9 @@ class GraderUse:
 class Task:
     """A fixed problem and its acceptance contract.
 
-    ``folder`` is relative to the ledger's root. ``files`` maps every file of the task that is
-    frozen (path relative to the ledger's root) to its sha256; the private ones are among them.
+    ``folder`` is relative to the ledger's root. ``brief`` is the brief's text. ``limits`` holds
+    only what the task itself gives: see `merge_limits`. ``files`` maps every file of the task that
+    is frozen (path relative to the ledger's root) to its sha256; the private ones are among them.
     """
 
     name: str
@@ -122,7 +141,7 @@ class Task:
     category: str = ""
     split: Split = Split.DEVELOPMENT
     contamination: Contamination = Contamination.UNKNOWN
-    limits: Limits | None = None
+    limits: GivenLimits | None = None
     toolchain: Toolchain | None = None
     reference: Reference | None = None
     no_change_expected: bool = False
@@ -146,6 +165,7 @@ class Configuration:
     the suite that is copied beside the workspace for the agent; it may contain ``{task}`` and
     ``{repetition}``. ``gives_reference`` hands the task's reference to the agent: only for
     known-good controls, and said in every report. ``secrets`` are names of environment variables.
+    ``limits`` holds only what the configuration itself gives: see `merge_limits`.
     ``digests`` maps every file that takes part (relative to the ledger's root) to its sha256.
     """
 
@@ -161,7 +181,7 @@ class Configuration:
     environment: dict[str, str] = field(default_factory=dict)
     pass_environment: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
-    limits: Limits | None = None
+    limits: GivenLimits | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
     files: str | None = None
     gives_reference: bool = False
