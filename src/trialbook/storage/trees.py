@@ -164,6 +164,8 @@ def edit_tree(store: Store, tree: str, edits: dict[bytes, Edit]) -> str:
 
     Folders that an edit passes through replace files of the same name.
     """
+    if not edits:
+        return tree
     return _edited(store, tree, edits) or store.add_tree([])
 
 
