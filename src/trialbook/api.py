@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from trialbook.errors import EnvironmentProblem, Problem, TrialbookError
+from trialbook.formats.patch_folder import apply_patch_to_folder
 from trialbook.model.grade import Check, Finding, Grade, GradeStatus, Severity
 from trialbook.model.paths import path_to_text, text_to_path
 from trialbook.model.process import Command, Ended, ProcessResult
@@ -59,6 +60,7 @@ __all__ = [
     "TrialbookError",
     "Usage",
     "Worker",
+    "apply_patch_to_folder",
     "path_to_text",
     "text_to_path",
 ]
