@@ -1,0 +1,1 @@
+"""Users, teams and invitations."""
