@@ -1,24 +1,38 @@
 """The one door to other processes: trusted tools, git, and supervised commands of a trial.
 
 The one importer of `subprocess`. Every child gets an environment made for it, never the runner's.
+
+On Linux nothing that a supervised command starts outlives it. Elsewhere only its process group is
+ended, and a daemon in a session of its own gets away.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import select
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from trialbook.errors import EnvironmentProblem
+from trialbook.model.process import Command, Ended, ProcessResult
+from trialbook.model.suite import Limits
+from trialbook.supervision import adoption
+from trialbook.supervision.protocol import printable, read_report, request_bytes
+from trialbook.supervision.watch import END, KILL_SECONDS, clock
 
+_SUPERVISOR = Path(__file__).with_name("supervisor.py")
 _TERM_SECONDS = 2.0
+_TICK_MILLISECONDS = 100
+_SLACK_SECONDS = 15.0
+_REPORT_BYTES = 1 << 16
 
 # Held while a child is made, so that nobody ever sees a child that is not in the list yet.
 _lock = threading.Lock()
@@ -37,6 +51,42 @@ class ToolResult:
     def complaint(self) -> str:
         """Its standard error in one line that is safe to print."""
         return printable(self.stderr)
+
+
+def run(
+    command: Command, limits: Limits, *, cancel: threading.Event | None = None
+) -> ProcessResult:
+    """Run an untrusted command to its end; nothing that it started is left afterwards.
+
+    Enforced of ``limits``: ``minutes`` (then SIGTERM, ``grace_seconds``, SIGKILL for all of it),
+    ``output_mb`` for each of the two files, and ``processes`` as far as the system does it: for
+    all processes of the user together, and not for root. Call it from as many threads as wanted.
+
+    Args:
+        command: What to run.
+        limits: Its ceilings.
+        cancel: Setting it ends the command as a time limit would.
+
+    Returns:
+        How it ended. A command that cannot be started is a result too, with the reason in its
+        ``message``. Peak memory is never below the supervisor's own, about 10 MB.
+    """
+    adoption.adopt_orphans(os.getpid())
+    begun = clock()
+    try:
+        request = request_bytes(command, limits)
+        with _supervisor() as child:
+            since = adoption.started(child.pid)
+            report = _converse(child, request, limits, cancel)
+    except (ValueError, EnvironmentProblem) as problem:
+        return ProcessResult(ended=Ended.NOT_STARTED, message=str(problem))
+    result = read_report(report)
+    if result is not None:
+        return result
+    with _lock:
+        swept = adoption.sweep(since, _children)
+    lost = _lost(command, child.returncode, report)
+    return replace(lost, seconds=round(clock() - begun, 3), leftover_processes=swept)
 
 
 def tool(
@@ -129,11 +179,85 @@ def git_version() -> str | None:
     return words[2] if said.code == 0 and len(words) > 2 else None  # noqa: PLR2004 - "git version X"
 
 
-def printable(raw: bytes) -> str:
-    """Text that somebody else wrote, in one line and without anything that a terminal obeys."""
-    text = raw.decode("utf-8", "backslashreplace")
-    lines = " | ".join(line.strip() for line in text.splitlines() if line.strip())
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in lines)
+# --- supervised commands ----------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _supervisor() -> Iterator[subprocess.Popen[bytes]]:
+    with _child(
+        [sys.executable, "-I", "-S", "-B", str(_SUPERVISOR)],
+        cwd="/",
+        env={},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        bufsize=0,
+    ) as child:
+        try:
+            yield child
+        finally:
+            # However we got here: without us it kills everything and goes.
+            _pipe(child.stdin).close()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(KILL_SECONDS + _SLACK_SECONDS)
+            if child.poll() is None:
+                child.kill()
+                child.wait()
+
+
+def _converse(
+    child: subprocess.Popen[bytes], request: bytes, limits: Limits, cancel: threading.Event | None
+) -> bytes:
+    control, answer = _pipe(child.stdin), _pipe(child.stdout)
+    with contextlib.suppress(BrokenPipeError):
+        control.write(request)
+        control.flush()
+    patience = None
+    if limits.minutes is not None:
+        patience = clock() + limits.minutes * 60 + limits.grace_seconds + KILL_SECONDS
+    poll = select.poll()
+    poll.register(answer, select.POLLIN)
+    said = b""
+    asked = False
+    while not said.endswith(END) and len(said) < _REPORT_BYTES:
+        if poll.poll(_TICK_MILLISECONDS):
+            part = os.read(answer.fileno(), 4096)
+            if not part:
+                break
+            said += part
+        elif child.poll() is not None:
+            break  # it is gone, and somebody else holds its end of the pipe
+        elif patience is not None and clock() > patience + _SLACK_SECONDS:
+            child.kill()
+        else:
+            child.send_signal(signal.SIGCONT)  # whoever stopped it, it has a limit to keep
+        if cancel is not None and cancel.is_set() and not asked:
+            asked = True
+            with contextlib.suppress(BrokenPipeError):
+                control.write(b"c")
+                control.flush()
+    return said
+
+
+def _lost(command: Command, code: int, report: bytes) -> ProcessResult:
+    how = f"by signal {-code}" if code < 0 else f"with status {code}"
+    tail = f": {printable(report[-500:])}" if report else ""
+    sizes = [_size(path) for path in dict.fromkeys((command.stdout, command.stderr))]
+    return ProcessResult(
+        ended=Ended.LOST,
+        stdout_bytes=sizes[0],
+        stderr_bytes=sizes[1] if len(sizes) > 1 else 0,
+        message=f"the process that supervises it was ended {how}{tail}",
+    )
+
+
+def _size(path: Path) -> int:
+    with contextlib.suppress(OSError):
+        return path.lstat().st_size
+    return 0
+
+
+# --- children ---------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
@@ -155,6 +279,12 @@ def _child(argv: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[byt
         _end(child)
         with _lock:
             _children.discard(child.pid)
+
+
+def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
+    if stream is None:  # pragma: no cover - every child of ours has these
+        raise EnvironmentProblem("a child without a pipe")
+    return stream
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
