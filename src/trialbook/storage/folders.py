@@ -11,9 +11,10 @@ import contextlib
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from trialbook.errors import EnvironmentProblem
 from trialbook.model.paths import path_to_text
@@ -24,7 +25,6 @@ from trialbook.storage.repository import (
     EXECUTABLE,
     REGULAR,
     SYMLINK,
-    Store,
     TreeEntry,
 )
 
@@ -58,22 +58,42 @@ class FolderTree:
     omitted: tuple[OmittedFile, ...]
 
 
+class Sink(Protocol):
+    """Where the objects of a walk go; `Store` is one."""
+
+    def add_blob(self, data: bytes) -> str:
+        """Take a file's bytes; gives their id."""
+        ...
+
+    def add_tree(self, entries: Iterable[TreeEntry]) -> str:
+        """Take a folder's entries; gives the tree's id."""
+        ...
+
+
 def tree_of_folder(
-    store: Store,
+    store: Sink,
     folder: Path,
     *,
     file_limit_bytes: int | None = None,
     skip_top: frozenset[bytes] = frozenset(),
+    known: Callable[[bytes], str | None] = lambda _: None,
 ) -> FolderTree:
     """Store what a folder holds: exact bytes, the executable bit, links as links.
 
-    Empty folders leave no trace, as in git. What a file of ours may not open is made readable
-    first. ``skip_top`` are names directly in ``folder`` that are passed over in silence.
+    Empty folders leave no trace, as in git. What its owner may not open is made readable first.
+
+    Args:
+        store: Where the objects go.
+        folder: What is read. A link in its place is an error.
+        file_limit_bytes: Files above it are listed, not stored.
+        skip_top: Names directly in ``folder`` that are passed over in silence.
+        known: The blob that is known to be at a path. A file above the limit that is just that
+            stays in the tree: leaving it out would look like a deletion.
 
     Raises:
         EnvironmentProblem: ``folder`` itself cannot be read.
     """
-    walk = _Walk(store, file_limit_bytes)
+    walk = _Walk(store, file_limit_bytes, known)
     try:
         handle = os.open(folder, _FOLDER_FLAGS)
     except PermissionError:
@@ -92,8 +112,14 @@ def tree_of_folder(
 class _Walk:
     """One walk: where objects go, what is left of the reading allowance, what was left out."""
 
-    def __init__(self, store: Store, file_limit_bytes: int | None) -> None:
+    def __init__(
+        self,
+        store: Sink,
+        file_limit_bytes: int | None,
+        known: Callable[[bytes], str | None],
+    ) -> None:
         self._store = store
+        self._known = known
         self._limit = LARGEST_BLOB_BYTES
         if file_limit_bytes is not None:
             self._limit = min(file_limit_bytes, LARGEST_BLOB_BYTES)
@@ -152,28 +178,32 @@ class _Walk:
                 self._omit(path, "changed its kind while it was read")
                 return None
             data = None if now.st_size > self._limit else _read(handle, self._limit)
-            if data is None:
-                self._omit_large(handle, path, now.st_size)
-                return None
-        mode = EXECUTABLE if status.st_mode & stat.S_IXUSR else REGULAR
-        return TreeEntry(name, mode, self._store.add_blob(data))
+            oid = self._large(handle, path) if data is None else self._store.add_blob(data)
+        if oid is None:
+            return None
+        return TreeEntry(name, EXECUTABLE if status.st_mode & stat.S_IXUSR else REGULAR, oid)
 
     def _omit(self, path: bytes, reason: str) -> None:
         self.omitted.append(
             OmittedFile(path=path_to_text(path), bytes=None, sha256=None, reason=reason)
         )
 
-    def _omit_large(self, handle: int, path: bytes, size: int) -> None:
+    def _large(self, handle: int, path: bytes) -> str | None:
+        """List a file above the limit, unless it is what is known to be there: then its id."""
+        size = os.fstat(handle).st_size
         reason = f"larger than the limit of {self._limit} bytes"
         digest = None
         if size <= self._allowance:
             self._allowance -= size
-            size, digest = _digest(handle, size)
+            size, digest, oid = _digests(handle, size)
+            if oid == self._known(path):
+                return oid
         else:
             reason += ", and too large for a digest"
         self.omitted.append(
             OmittedFile(path=path_to_text(path), bytes=size, sha256=digest, reason=reason)
         )
+        return None
 
 
 @contextlib.contextmanager
@@ -217,11 +247,32 @@ def _read(handle: int, limit: int) -> bytes | None:
     return b"".join(parts)
 
 
-def _digest(handle: int, size: int) -> tuple[int, str]:
-    """Length and sha256 of a file, in pieces; a file that grows is read no further than a bit."""
+def _digests(handle: int, size: int) -> tuple[int, str, str]:
+    """Length, sha256 and blob id of a file, in pieces; one that grows is not followed far."""
     digest = hashlib.sha256()
+    blob = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
     seen = 0
     while seen < size + _CHUNK and (part := os.read(handle, _CHUNK)):
         digest.update(part)
+        blob.update(part)
         seen += len(part)
-    return seen, digest.hexdigest()
+    return seen, digest.hexdigest(), blob.hexdigest()
+
+
+class IdsOnly:
+    """A `Sink` that keeps nothing: for the id of a folder's tree alone."""
+
+    def add_blob(self, data: bytes) -> str:
+        """The id of a file's bytes."""
+        return _object_id(b"blob", data)
+
+    def add_tree(self, entries: Iterable[TreeEntry]) -> str:
+        """The id of a folder's entries."""
+        ordered = sorted(entries, key=lambda e: e.name + b"/" if e.mode == DIRECTORY else e.name)
+        raw = [b"%o %s\0" % (e.mode, e.name) + bytes.fromhex(e.oid) for e in ordered]
+        return _object_id(b"tree", b"".join(raw))
+
+
+def _object_id(kind: bytes, data: bytes) -> str:
+    header = b"%s %d\0" % (kind, len(data))
+    return hashlib.sha1(header + data, usedforsecurity=False).hexdigest()

@@ -1,0 +1,78 @@
+"""What an agent did: the final state of its workspace against our own copy of the baseline.
+
+The workspace's ``.git`` is never used in any way. It may be gone, enormous, a link, or full of
+configuration that runs programs; it decides nothing here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from trialbook.api import ChangedFile
+from trialbook.model.paths import path_to_text
+from trialbook.model.trial import OmittedFile
+from trialbook.storage.repository import DIRECTORY, Store
+from trialbook.storage.tree_diff import diff_trees
+from trialbook.storage.trees import tree_of_folder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A workspace's final tree, and the patch that turns the baseline's tree into it.
+
+    ``omitted`` lists what is in the folder but not in the tree: files above the limit with size and
+    digest, and what git cannot store.
+    """
+
+    tree: str
+    patch: bytes
+    changed: tuple[ChangedFile, ...]
+    omitted: tuple[OmittedFile, ...]
+
+    @property
+    def insertions(self) -> int:
+        """How many lines are new, binary files left out."""
+        return sum(file.insertions or 0 for file in self.changed)
+
+    @property
+    def deletions(self) -> int:
+        """How many lines are gone, binary files left out."""
+        return sum(file.deletions or 0 for file in self.changed)
+
+
+def capture(
+    workspace: Path, baseline_tree: str, store: Store, *, file_limit_bytes: int | None
+) -> Change:
+    """Read a workspace that an agent has left; new objects go into the store.
+
+    Files that git would ignore and work that the agent committed are part of it like any other. A
+    file above the limit that is the baseline's own stays in the tree.
+
+    Raises:
+        EnvironmentProblem: the folder cannot be read, or git fails.
+    """
+
+    def known(path: bytes) -> str | None:
+        entry = store.lookup(path, baseline_tree)
+        return None if entry is None or entry.mode == DIRECTORY else entry.oid
+
+    found = tree_of_folder(
+        store,
+        workspace,
+        file_limit_bytes=file_limit_bytes,
+        skip_top=frozenset({b".git"}),
+        known=known,
+    )
+    difference = diff_trees(store, baseline_tree, found.tree)
+    changed = tuple(
+        ChangedFile(
+            status=item.status,
+            path=path_to_text(item.path),
+            old_path=None if item.old_path is None else path_to_text(item.old_path),
+            insertions=item.insertions,
+            deletions=item.deletions,
+        )
+        for item in difference.differences
+    )
+    return Change(tree=found.tree, patch=difference.patch, changed=changed, omitted=found.omitted)
