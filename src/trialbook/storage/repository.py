@@ -6,82 +6,69 @@ Nothing here uses an index, a work tree, porcelain or hooks. Object ids are 40 h
 
 from __future__ import annotations
 
+import os
+import weakref
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from dulwich.client import get_transport_and_path
 from dulwich.config import ConfigFile, StackedConfig
-from dulwich.errors import HangupException, NotGitRepository
-from dulwich.file import FileLocked
+from dulwich.errors import ChecksumMismatch, FileFormatException, GitProtocolError, NotGitRepository
+from dulwich.file import adjust_shared_perm
 from dulwich.object_store import DiskObjectStore
-from dulwich.objects import Blob, Commit, ShaFile, Tree, parse_tree
-from dulwich.refs import Ref, SymrefLoop
-from dulwich.repo import Repo
+from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tree, parse_tree
+from dulwich.refs import DiskRefsContainer, Ref, SymrefLoop
+from dulwich.repo import (
+    InvalidWorktreeConfiguration,
+    Repo,
+    UnsupportedExtension,
+    UnsupportedVersion,
+)
 
 from trialbook.errors import EnvironmentProblem, Refused
+from trialbook.storage.gitconfig import config_files
+from trialbook.storage.loose import write_loose
+from trialbook.storage.objects import (
+    DIRECTORY,
+    EXECUTABLE,
+    GITLINK,
+    REGULAR,
+    SYMLINK,
+    CommitInfo,
+    Signature,
+    TreeEntry,
+    is_oid,
+    plain_line,
+)
 
-DIRECTORY = 0o040000
-GITLINK = 0o160000
-SYMLINK = 0o120000
-EXECUTABLE = 0o100755
-REGULAR = 0o100644
+__all__ = ["DIRECTORY", "EXECUTABLE", "GITLINK", "REGULAR", "SYMLINK", "CommitInfo", "Signature"]
+__all__ += ["Repository", "Store", "TreeEntry", "closure", "fetch_commit"]
 
-# The type numbers of git's pack format.
-_COMMIT_TYPE = 1
-_TREE_TYPE = 2
-_BLOB_TYPE = 3
-
-
-class TreeEntry(NamedTuple):
-    """One entry of a git tree."""
-
-    name: bytes
-    mode: int
-    oid: str
-
-
-class Signature(NamedTuple):
-    """Who, and when (seconds since 1970, offset from UTC in seconds)."""
-
-    name: str
-    email: str
-    seconds: int
-    offset: int = 0
-
-    @property
-    def line(self) -> bytes:
-        """As git writes it in a commit."""
-        return f"{self.name} <{self.email}>".encode()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommitInfo:
-    """What a commit says. ``seconds`` is the committer's time."""
-
-    oid: str
-    tree: str
-    parents: tuple[str, ...]
-    author: str
-    seconds: int
-    message: str
+_KINDS = (UnsupportedExtension, UnsupportedVersion, InvalidWorktreeConfiguration)
+_DAMAGE = (zlib.error, ChecksumMismatch, FileFormatException, ValueError, AssertionError, EOFError)
 
 
 class Store:
-    """A git object database on disk. Open one per thread; several processes may share it."""
+    """A git object database on disk. Open one per thread; several processes may share it.
+
+    Objects are written as git writes them: to a temporary file that is then renamed, so that a
+    process that dies leaves no lock and no half an object. They reach the disk when the kernel
+    decides (as with git's defaults), or at once where the repository sets core.fsyncObjectFiles.
+    """
 
     def __init__(self, objects: DiskObjectStore) -> None:
         self._objects = objects
+        # dulwich warns when a store with open packs is dropped; nobody has to remember to close.
+        weakref.finalize(self, objects.close)
 
     @classmethod
     def at(cls, folder: Path) -> Store:
         """The bare object store in ``folder``, made if it is not there."""
-        if not (folder / "pack").is_dir():
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            folder.mkdir(exist_ok=True)
-            for name in ("pack", "info"):
-                (folder / name).mkdir(exist_ok=True)
+        for name in ("pack", "info"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
         return cls(DiskObjectStore(str(folder)))
 
     @property
@@ -90,7 +77,7 @@ class Store:
         return Path(self._objects.path)
 
     def __contains__(self, oid: str) -> bool:
-        return self._objects.__contains__(oid.encode())  # type: ignore[arg-type]
+        return ObjectID(oid.encode()) in self._objects
 
     def blob(self, oid: str) -> bytes:
         """The bytes of a blob.
@@ -98,7 +85,7 @@ class Store:
         Raises:
             KeyError: there is no such object.
         """
-        return self._raw(oid, _BLOB_TYPE)
+        return self._raw(oid, Blob.type_num)
 
     def tree(self, oid: str) -> list[TreeEntry]:
         """The entries of a tree, in git's order.
@@ -106,8 +93,9 @@ class Store:
         Raises:
             KeyError: there is no such object.
         """
-        raw = self._raw(oid, _TREE_TYPE)
-        return [TreeEntry(name, mode, sha.decode()) for name, mode, sha in parse_tree(raw, 20)]
+        raw = self._raw(oid, Tree.type_num)
+        with _undamaged(oid):
+            return [TreeEntry(name, mode, sha.decode()) for name, mode, sha in parse_tree(raw, 20)]
 
     def commit(self, oid: str) -> CommitInfo:
         """What a commit says.
@@ -115,7 +103,9 @@ class Store:
         Raises:
             KeyError: there is no such object.
         """
-        commit = Commit.from_string(self._raw(oid, _COMMIT_TYPE))
+        with _undamaged(oid):
+            commit = Commit.from_string(self._raw(oid, Commit.type_num))
+            commit.check()
         return CommitInfo(
             oid=oid,
             tree=commit.tree.decode(),
@@ -133,25 +123,25 @@ class Store:
         """Store a tree; gives its id."""
         tree = Tree()
         for entry in entries:
-            tree.add(entry.name, entry.mode, entry.oid.encode())  # type: ignore[arg-type]
+            tree.add(entry.name, entry.mode, ObjectID(entry.oid.encode()))
         return self._add(tree)
 
     def add_commit(self, tree: str, parents: Iterable[str], author: Signature, message: str) -> str:
         """Store a commit with one person as author and committer; gives its id."""
         commit = Commit()
-        commit.tree = tree.encode()  # type: ignore[assignment]
-        commit.parents = [parent.encode() for parent in parents]  # type: ignore[misc]
+        commit.tree = ObjectID(tree.encode())
+        commit.parents = [ObjectID(parent.encode()) for parent in parents]
         commit.author = commit.committer = author.line
         commit.author_time = commit.commit_time = author.seconds
         commit.author_timezone = commit.commit_timezone = author.offset
         commit.encoding = b"UTF-8"
-        commit.message = message.encode()
+        commit.message = message.encode("utf-8", "replace")
         return self._add(commit)
 
     def copy_from(self, other: Store, oids: Iterable[str]) -> None:
         """Copy objects, by id, from another store, as one pack."""
-        wanted = [oid for oid in oids if oid not in self]
-        objects = [(other._objects[oid.encode()], None) for oid in wanted]  # type: ignore[index]
+        wanted = [oid for oid in dict.fromkeys(oids) if oid not in self]
+        objects = [(other._objects[ObjectID(oid.encode())], None) for oid in wanted]
         if objects:
             self._objects.add_objects(objects)
 
@@ -159,9 +149,8 @@ class Store:
         """The entry at a slash-separated path below a tree, or None."""
         entry = TreeEntry(b"", DIRECTORY, tree)
         for part in path.split(b"/") if path else []:
-            if entry.mode != DIRECTORY:
-                return None
-            found = [child for child in self.tree(entry.oid) if child.name == part]
+            inside = self.tree(entry.oid) if entry.mode == DIRECTORY else []
+            found = [child for child in inside if child.name == part]
             if not found:
                 return None
             entry = found[0]
@@ -176,13 +165,26 @@ class Store:
             else:
                 yield path, entry
 
+    def share(self, path: Path) -> None:
+        """Give a new file of the git folder the permissions that core.sharedRepository wants."""
+        adjust_shared_perm(path, self._objects.shared_perm)
+
     def _add(self, item: ShaFile) -> str:
-        if item.id not in self._objects:
-            self._objects.add_object(item)
-        return item.id.decode()
+        oid = item.id.decode()
+        target = self.folder / oid[:2] / oid[2:]
+        try:
+            # A fresh time keeps a pruning `git gc` away from an object that nothing refers to yet.
+            os.utime(target)
+        except OSError:
+            if item.id not in self._objects:
+                data = item.as_legacy_object(self._objects.loose_compression_level)
+                durable = self._objects.fsync_object_files
+                write_loose(target, data, durable=durable, share=self.share)
+        return oid
 
     def _raw(self, oid: str, kind: int) -> bytes:
-        number, raw = self._objects.get_raw(oid.encode())  # type: ignore[arg-type]
+        with _undamaged(oid):
+            number, raw = self._objects.get_raw(ObjectID(oid.encode()))
         if number != kind:
             raise KeyError(f"{oid} is not of the wanted kind")
         return raw
@@ -197,22 +199,26 @@ class Repository:
 
     def __init__(self, repo: Repo) -> None:
         self._repo = repo
-        self.store = Store(repo.object_store)  # type: ignore[arg-type]
+        self.store = Store(repo.object_store)
 
     @classmethod
     def discover(cls, start: Path) -> Repository:
-        """The repository that ``start`` is in (linked worktrees included).
+        """The repository that ``start`` is in: its own folder, a linked work tree, a bare one.
 
         Raises:
-            EnvironmentProblem: there is none.
+            EnvironmentProblem: there is none, or it is of a kind that cannot be written safely.
         """
         try:
-            return cls(Repo.discover(str(start)))
+            repo = Repo.discover(str(start))
         except NotGitRepository:
             raise EnvironmentProblem(
                 f"{start} is not in a git repository",
                 hint="run `git init` there, or `trialbook init FOLDER` for a new ledger",
             ) from None
+        except _KINDS as error:
+            raise EnvironmentProblem(f"cannot open the repository of {start}: {error}") from error
+        _check_kind(repo)
+        return cls(repo)
 
     @classmethod
     def init(cls, folder: Path, *, branch: str = "main") -> Repository:
@@ -222,7 +228,11 @@ class Repository:
     @property
     def work_tree(self) -> Path | None:
         """The top of the work tree, or None for a bare repository."""
-        return None if self._repo.bare else Path(self._repo.path)
+        if self._repo.bare:
+            return None
+        linked = self.git_folder.resolve() != self.common_folder.resolve()
+        bare = not linked and self.flag("core", "bare", default=False)
+        return None if bare else Path(self._repo.path)
 
     @property
     def git_folder(self) -> Path:
@@ -236,46 +246,65 @@ class Repository:
 
     def head_ref(self) -> str:
         """What HEAD names: ``refs/heads/...``, or ``HEAD`` itself when it is detached."""
+        return self.resolve_ref("HEAD")
+
+    def resolve_ref(self, name: str) -> str:
+        """The ref that a symbolic ref comes to in the end, or the ref itself."""
         try:
-            names, _ = self._repo.refs.follow(Ref(b"HEAD"))
+            names, _ = self._repo.refs.follow(Ref(name.encode()))
         except SymrefLoop as error:
-            raise EnvironmentProblem("HEAD names itself", hint="repair .git/HEAD") from error
+            raise EnvironmentProblem(f"{name} names itself", hint="repair .git/HEAD") from error
         return names[-1].decode()
 
     def read_ref(self, name: str) -> str | None:
-        """The commit that a ref holds, or None."""
-        try:
-            return self._repo.refs[Ref(name.encode())].decode()
-        except KeyError:
-            return None
+        """The commit that a ref holds, or None if there is no such ref.
 
-    def move_ref(self, name: str, old: str | None, new: str) -> bool:
-        """Compare and swap: set ``name`` to ``new`` only if it holds ``old`` (None: is not there).
-
-        False when it did not hold, or when another process has it locked: read again and retry.
+        Raises:
+            EnvironmentProblem: the ref is there and holds no object id.
         """
-        ref = Ref(name.encode())
         try:
-            if old is None:
-                return self._repo.refs.add_if_new(ref, new.encode())  # type: ignore[arg-type]
-            return self._repo.refs.set_if_equals(ref, old.encode(), new.encode())  # type: ignore[arg-type]
-        except FileLocked:
-            return False
+            value = self._repo.refs[Ref(name.encode())].decode("ascii", "replace")
+        except KeyError:
+            value = ""
+        file = self.ref_file(self.resolve_ref(name))
+        if is_oid(value) or not (value or file.is_file()):
+            return value or None
+        raise EnvironmentProblem(
+            f"{name} is damaged: {file} holds no object id",
+            hint="restore it, for instance from `git reflog`; `git fsck` says what else is damaged",
+        )
+
+    def ref_file(self, name: str, *, below: str = ".") -> Path:
+        """Where a ref is kept when it is not packed; its log is ``below`` the folder "logs"."""
+        top = self.common_folder if name.startswith("refs/") else self.git_folder
+        return top / below / name
+
+    def flag(self, section: str, key: str, *, default: bool) -> bool:
+        """A yes or no of the repository's own configuration."""
+        return self._repo.get_config().get_boolean((section.encode(),), key.encode(), default)
 
     def identity(self, environ: Mapping[str, str]) -> tuple[str, str] | None:
         """Name and email as git would take them for a commit, or None if none is configured."""
         name = environ.get("GIT_AUTHOR_NAME") or self.setting("user", "name", environ)
         email = environ.get("GIT_AUTHOR_EMAIL") or self.setting("user", "email", environ)
+        name, email = plain_line(name or ""), plain_line(email or environ.get("EMAIL") or "")
         return (name, email) if name and email else None
 
     def setting(self, section: str, key: str, environ: Mapping[str, str]) -> str | None:
-        """One value of git's configuration: the repository's, then the user's."""
+        """One value of git's configuration: the repository's, then the user's, then the system's.
+
+        Raises:
+            EnvironmentProblem: a file of the configuration cannot be read.
+        """
+        matchers = self._repo._get_config_condition_matchers()  # noqa: SLF001 - for includeIf
         files: list[ConfigFile] = [self._repo.get_config()]
-        home = environ.get("HOME")
-        candidates = [Path(home) / ".gitconfig"] if home else []
-        if chosen := environ.get("GIT_CONFIG_GLOBAL"):
-            candidates = [Path(chosen)]
-        files += [ConfigFile.from_path(str(path)) for path in candidates if path.is_file()]
+        try:
+            files += [
+                ConfigFile.from_path(str(path), condition_matchers=matchers)
+                for path in config_files(environ)
+            ]
+        except (OSError, ValueError) as error:
+            raise EnvironmentProblem(f"cannot read git's configuration: {error}") from error
         try:
             return StackedConfig(files).get((section.encode(),), key.encode()).decode()
         except KeyError:
@@ -290,36 +319,69 @@ def fetch_commit(location: str, commit: str, into: Store, scratch: Path) -> Comm
     """Copy one commit's tree from a repository (a local path or a URL) into a store.
 
     Only the commit object's facts and the closure of its tree are taken: no parents, no refs.
+    ``scratch`` is a folder that is not there yet, for what a URL serves.
 
     Raises:
         Refused: no such repository or commit.
+        EnvironmentProblem: an object of it is damaged.
     """
+    if not is_oid(commit):
+        raise Refused(
+            f"{commit!r} is not a full commit id",
+            hint="name all 40 digits: `git rev-parse REVISION` prints them",
+        )
     try:
         source = Repo(location) if Path(location).is_dir() else _fetched(location, commit, scratch)
-    except (NotGitRepository, HangupException, OSError, ValueError) as error:
+    except (*_KINDS, NotGitRepository, GitProtocolError, OSError, ValueError) as error:
         raise Refused(f"cannot read the repository {location}: {error}") from error
     try:
-        store = Store(source.object_store)  # type: ignore[arg-type]
+        _check_kind(source)
+        store = Store(source.object_store)
         info = store.commit(commit)
         into.copy_from(store, closure(store, info.tree))
     except KeyError:
-        raise Refused(
-            f"{location} has no commit {commit}",
-            hint="name a full commit id that this repository has",
-        ) from None
+        raise Refused(f"{location} has no commit {commit}, or not all of its files") from None
     finally:
         source.close()
     return info
 
 
 def closure(store: Store, tree: str) -> Iterator[str]:
-    """The ids of a tree and everything below it, gitlinks left out."""
+    """The ids of a tree and everything below it, each once, gitlinks left out."""
+    seen = {tree}
+    pending = [tree]
     yield tree
-    for entry in store.tree(tree):
-        if entry.mode == DIRECTORY:
-            yield from closure(store, entry.oid)
-        elif entry.mode != GITLINK:
+    while pending:
+        for entry in store.tree(pending.pop()):
+            if entry.mode == GITLINK or entry.oid in seen:
+                continue
+            seen.add(entry.oid)
             yield entry.oid
+            if entry.mode == DIRECTORY:
+                pending.append(entry.oid)
+
+
+def _check_kind(repo: Repo) -> None:
+    kind = repo.object_format.name
+    if not isinstance(repo.refs, DiskRefsContainer):
+        kind = "reftable"
+    if kind != "sha1":
+        repo.close()
+        raise EnvironmentProblem(
+            f"the repository {repo.path} is of the kind {kind}, which cannot be written safely",
+            hint="use a repository with sha1 object ids and refs in files: a plain `git init`",
+        )
+
+
+@contextmanager
+def _undamaged(oid: str) -> Iterator[None]:
+    try:
+        yield
+    except _DAMAGE as error:
+        raise EnvironmentProblem(
+            f"the git object {oid} is damaged: {error}",
+            hint="`git fsck` says what else is; fetch it again from a clone that has it",
+        ) from error
 
 
 def _fetched(location: str, commit: str, scratch: Path) -> Repo:
@@ -329,7 +391,7 @@ def _fetched(location: str, commit: str, scratch: Path) -> Repo:
     def wants(refs: Mapping[Any, Any], depth: int | None = None) -> list[Any]:
         del depth
         # Servers that only serve what a ref names get asked for all heads instead.
-        heads = set(refs.values())
+        heads = {oid for oid in refs.values() if oid is not None}
         return [commit.encode()] if commit.encode() in heads else sorted(heads)
 
     client.fetch(path, target, determine_wants=wants)

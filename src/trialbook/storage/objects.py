@@ -1,0 +1,66 @@
+"""What git stores, as plain values: entries of trees, who and when, what a commit says."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+DIRECTORY = 0o040000
+GITLINK = 0o160000
+SYMLINK = 0o120000
+EXECUTABLE = 0o100755
+REGULAR = 0o100644
+
+_OID = re.compile(r"[0-9a-f]{40}")
+
+
+def is_oid(text: str) -> bool:
+    """Whether this is a full object id as git writes it."""
+    return _OID.fullmatch(text) is not None
+
+
+class TreeEntry(NamedTuple):
+    """One entry of a git tree."""
+
+    name: bytes
+    mode: int
+    oid: str
+
+
+class Signature(NamedTuple):
+    """Who, and when (seconds since 1970, offset from UTC in seconds)."""
+
+    name: str
+    email: str
+    seconds: int
+    offset: int = 0
+
+    @property
+    def line(self) -> bytes:
+        """As git writes it in a commit, without what would break the line."""
+        return f"{plain_line(self.name)} <{plain_line(self.email)}>".encode("utf-8", "replace")
+
+    @property
+    def log_line(self) -> bytes:
+        """As git writes it in a reflog."""
+        sign = "-" if self.offset < 0 else "+"
+        hours, minutes = divmod(abs(self.offset) // 60, 60)
+        return self.line + f" {self.seconds} {sign}{hours:02}{minutes:02}".encode()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitInfo:
+    """What a commit says. ``seconds`` is the committer's time."""
+
+    oid: str
+    tree: str
+    parents: tuple[str, ...]
+    author: str
+    seconds: int
+    message: str
+
+
+def plain_line(text: str) -> str:
+    """A name or an address for the head of a commit: git, too, leaves these characters out."""
+    return re.sub(r"[\x00-\x1f<>]+", " ", text).strip(" .,:;\"'\\")

@@ -1,0 +1,62 @@
+"""Moving a ref: compare and swap under git's own lock file, with a line in the reflog."""
+
+from __future__ import annotations
+
+from trialbook.errors import EnvironmentProblem
+from trialbook.storage.claims import Claims
+from trialbook.storage.objects import Signature
+from trialbook.storage.repository import Repository
+
+
+def move_ref(
+    repository: Repository, name: str, swap: tuple[str | None, str], log: tuple[Signature, str]
+) -> bool:
+    """Set a ref to ``swap[1]`` only if it holds ``swap[0]`` (None: it is not there).
+
+    The value is on the disk before the ref has it. ``log`` is who and why, in one line, for the
+    reflog. The caller holds the ledger's lock (see `Claims`).
+
+    Returns:
+        False when the ref holds something else, when it is no direct ref any more, or when somebody
+        else has it locked: read again and retry.
+
+    Raises:
+        EnvironmentProblem: the files of the ref or its reflog cannot be written.
+    """
+    old, new = swap
+    file = repository.ref_file(name)
+    lock = file.with_name(file.name + ".lock")
+    claims = Claims(repository.common_folder)
+    if not claims.take(lock, f"{new}\n".encode(), durable=True):
+        return False
+    try:
+        if repository.resolve_ref(name) != name or repository.read_ref(name) != old:
+            return False
+        repository.store.share(lock)
+        _log(repository, name, swap, log)
+        claims.complete(lock)
+    except OSError as error:
+        raise EnvironmentProblem(
+            f"cannot move {name}: {error}", hint="check the permissions of the git folder"
+        ) from error
+    finally:
+        claims.drop(lock)
+    return True
+
+
+def _log(
+    repository: Repository, name: str, swap: tuple[str | None, str], log: tuple[Signature, str]
+) -> None:
+    """Do as git does: the ref's own log, and HEAD's when HEAD names the ref."""
+    who, why = log
+    line = f"{swap[0] or '0' * 40} {swap[1]} ".encode() + who.log_line
+    line += b"\t" + " ".join(why.split()).encode("utf-8", "replace") + b"\n"
+    wanted = repository.flag("core", "logAllRefUpdates", default=repository.work_tree is not None)
+    names = {name, "HEAD"} if repository.resolve_ref("HEAD") == name else {name}
+    for ref in sorted(names):
+        file = repository.ref_file(ref, below="logs")
+        if wanted:
+            file.parent.mkdir(parents=True, exist_ok=True)
+        if wanted or file.is_file():
+            with file.open("ab") as opened:
+                opened.write(line)
