@@ -1,0 +1,312 @@
+"""The folder an agent works in: an exact tree and a fresh repository with one commit, nothing else.
+
+Made once per tree as a template in the cache and unpacked for every trial. The repository holds the
+objects of that tree and one commit; it has never been near any other repository.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from trialbook.errors import EnvironmentProblem, Refused
+from trialbook.formats.git_index import IndexEntry, index_bytes
+from trialbook.formats.records import RecordError, from_json, to_json
+from trialbook.model.paths import path_to_text, text_to_path
+from trialbook.model.treepath import name_problem
+from trialbook.storage.files import fresh_folder, read_regular, remove_tree, write_atomic
+from trialbook.storage.locks import exclusive
+from trialbook.storage.repository import (
+    DIRECTORY,
+    GITLINK,
+    REGULAR,
+    SYMLINK,
+    Signature,
+    Store,
+    closure,
+)
+
+BASELINE_AUTHOR = Signature("Baseline", "baseline@localhost", 1_577_836_800)
+"""Who the baseline commit is by, and when: always the same, so that its id depends on the tree."""
+
+BASELINE_MESSAGE = "Baseline\n"
+BRANCH = "refs/heads/main"
+BASELINE_REF = "refs/trialbook/baseline"
+
+CONFIG = b"""[core]
+\trepositoryformatversion = 0
+\tfilemode = true
+\tbare = false
+\tautocrlf = false
+[gc]
+\tauto = 0
+"""
+"""The repository's whole configuration. An operator's own autocrlf would make every file look
+changed; a garbage collection in the background would outlive the agent."""
+
+_FORMAT = 1
+_LIST = "template.json"
+_DATA = "template.data"
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """A workspace ready to be unpacked. ``files`` counts the files and links of the tree."""
+
+    folder: Path
+    tree: str
+    commit: str
+    files: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Item:
+    """One file or link of a template; its bytes are the next ``size`` of the data file."""
+
+    path: str
+    mode: int
+    oid: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Listing:
+    """What a template holds: folders and files of the tree, then those of the repository."""
+
+    format: int
+    tree: str
+    commit: str
+    bytes: int
+    sha256: str
+    folders: tuple[str, ...]
+    items: tuple[_Item, ...]
+    git_folders: tuple[str, ...]
+    git_items: tuple[_Item, ...]
+
+
+def template(store: Store, tree: str, cache: Path) -> Template:
+    """The template for a tree, made if the cache has none that is whole.
+
+    ``tree`` is what the agent gets: the snapshot with the configuration's instruction files laid
+    over it.
+
+    Raises:
+        Refused: an entry of the tree cannot stand in a folder.
+        KeyError: an object of the tree is missing in the store.
+    """
+    top = cache / "templates"
+    folder = top / f"{tree}-{_FORMAT}"
+    with exclusive(top / f"{tree}.lock"):
+        listing = _read_listing(folder, tree)
+        if listing is None or not _is_whole(folder, listing):
+            building = top / f"{tree}.building"
+            remove_tree(building)
+            building.mkdir()
+            listing = _build(store, tree, building)
+            remove_tree(folder)
+            building.rename(folder)
+    return Template(folder=folder, tree=tree, commit=listing.commit, files=len(listing.items))
+
+
+def unpack(made: Template, destination: Path) -> None:
+    """Write a workspace into a fresh folder: files, repository, and an index that knows them.
+
+    ``destination`` is made, or is an empty folder.
+
+    Raises:
+        Refused: the folder is not empty.
+        EnvironmentProblem: the template was damaged after it was made.
+    """
+    listing = _read_listing(made.folder, made.tree)
+    if listing is None:
+        raise EnvironmentProblem(
+            f"the template {made.folder} is damaged", hint="remove that folder and try again"
+        )
+    destination.mkdir(parents=True, exist_ok=True)
+    root = os.open(destination, _FOLDER)
+    try:
+        if os.listdir(root):  # noqa: PTH208 - an open folder, not a path
+            raise Refused(f"{destination} is not empty; a workspace needs a fresh folder")
+        with _mapped(made.folder / _DATA, listing.bytes) as data:
+            writer = _Writer(root, data)
+            entries = writer.write(listing.folders, listing.items)
+            writer.write(listing.git_folders, listing.git_items)
+        handle = os.open(b".git/index", _NEW_FILE, 0o644, dir_fd=root)
+        with os.fdopen(handle, "wb") as file:
+            file.write(index_bytes(entries))
+    finally:
+        os.close(root)
+
+
+class _Writer:
+    """Writes the files of a template below an open folder, in the order of the data."""
+
+    def __init__(self, root: int, data: memoryview) -> None:
+        self._root = root
+        self._data = data
+        self._at = 0
+
+    def write(self, folders: tuple[str, ...], items: tuple[_Item, ...]) -> list[IndexEntry]:
+        """Write folders and files; gives the index entries of the files."""
+        for folder in folders:
+            # Folders are made here and now: nothing on the way can be a link.
+            os.mkdir(text_to_path(folder), 0o755, dir_fd=self._root)
+        return [self._item(item) for item in items]
+
+    def _item(self, item: _Item) -> IndexEntry:
+        path = text_to_path(item.path)
+        data = self._data[self._at : self._at + item.size]
+        self._at += item.size
+        # One fixed time for all: older than the index, so that git never has to look twice.
+        moment = (BASELINE_AUTHOR.seconds, BASELINE_AUTHOR.seconds)
+        if item.mode == SYMLINK:
+            os.symlink(bytes(data), path, dir_fd=self._root)
+            os.utime(path, moment, dir_fd=self._root, follow_symlinks=False)
+            status = os.stat(path, dir_fd=self._root, follow_symlinks=False)
+            return IndexEntry(path, item.mode, item.oid, status)
+        permissions = item.mode & 0o777
+        handle = os.open(path, _NEW_FILE, permissions, dir_fd=self._root)
+        try:
+            while data:
+                data = data[os.write(handle, data) :]
+            os.fchmod(handle, permissions)
+            os.utime(handle, moment)
+            return IndexEntry(path, item.mode, item.oid, os.fstat(handle))
+        finally:
+            os.close(handle)
+
+
+@contextmanager
+def _mapped(path: Path, size: int) -> Iterator[memoryview]:
+    """The bytes of a template, not copied into memory."""
+    with path.open("rb") as file:
+        if os.fstat(file.fileno()).st_size != size:
+            raise EnvironmentProblem(
+                f"the template {path.parent} is damaged", hint="remove that folder and try again"
+            )
+        with (
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped,
+            memoryview(mapped) as view,
+        ):
+            yield view
+
+
+def _read_listing(folder: Path, tree: str) -> _Listing | None:
+    """What a template says that it holds, or None if it is not there, or damaged."""
+    raw = read_regular(folder / _LIST)
+    if raw is None:
+        return None
+    digest, _, body = raw.partition(b"\n")
+    if hashlib.sha256(body).hexdigest().encode() != digest:
+        return None
+    try:
+        listing = from_json(_Listing, body, _LIST)
+    except RecordError:
+        return None
+    return listing if (listing.format, listing.tree) == (_FORMAT, tree) else None
+
+
+def _is_whole(folder: Path, listing: _Listing) -> bool:
+    try:
+        with (folder / _DATA).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest() == listing.sha256
+    except OSError:
+        return False
+
+
+def _build(store: Store, tree: str, folder: Path) -> _Listing:
+    commit = store.add_commit(tree, (), BASELINE_AUTHOR, BASELINE_MESSAGE)
+    with (folder / _DATA).open("xb") as file, fresh_folder(folder) as scratch:
+        data = _Data(file)
+        folders: list[str] = []
+        items = tuple(_tree_items(store, tree, data, folders))
+        git_folder = scratch / ".git"
+        _write_repository(store, tree, commit, git_folder)
+        git_folders, git_items = _folder_items(scratch, git_folder, data)
+    listing = _Listing(
+        format=_FORMAT,
+        tree=tree,
+        commit=commit,
+        bytes=data.size,
+        sha256=data.digest.hexdigest(),
+        folders=tuple(folders),
+        items=items,
+        git_folders=git_folders,
+        git_items=git_items,
+    )
+    body = to_json(listing)
+    digest = hashlib.sha256(body).hexdigest().encode()
+    write_atomic(folder / _LIST, digest + b"\n" + body)
+    return listing
+
+
+class _Data:
+    """The data file of a template while it is written."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.size = 0
+        self.digest = hashlib.sha256()
+
+    def add(self, data: bytes) -> None:
+        """Append one file's bytes."""
+        self._file.write(data)
+        self.digest.update(data)
+        self.size += len(data)
+
+
+def _tree_items(
+    store: Store, tree: str, data: _Data, folders: list[str], prefix: bytes = b""
+) -> Iterator[_Item]:
+    names: set[bytes] = set()
+    for name, mode, oid in store.tree(tree):
+        path = prefix + name
+        problem = name_problem(name) or ("is there twice" if name in names else None)
+        if problem or mode == GITLINK:
+            raise Refused(f"the tree entry {path_to_text(path)} {problem or 'is a submodule'}")
+        names.add(name)
+        if mode == DIRECTORY:
+            folders.append(path_to_text(path))
+            yield from _tree_items(store, oid, data, folders, path + b"/")
+        else:
+            content = store.blob(oid)
+            data.add(content)
+            yield _Item(path=path_to_text(path), mode=mode, oid=oid, size=len(content))
+
+
+def _write_repository(store: Store, tree: str, commit: str, folder: Path) -> None:
+    for name in ("objects", "refs/heads", "refs/tags", "refs/trialbook"):
+        (folder / name).mkdir(parents=True)
+    objects = Store.at(folder / "objects")
+    objects.copy_from(store, [commit, *closure(store, tree)])
+    objects.close()
+    (folder / "HEAD").write_text(f"ref: {BRANCH}\n")
+    (folder / "config").write_bytes(CONFIG)
+    for ref in (BRANCH, BASELINE_REF):
+        (folder / ref).write_text(f"{commit}\n")
+
+
+def _folder_items(
+    top: Path, folder: Path, data: _Data
+) -> tuple[tuple[str, ...], tuple[_Item, ...]]:
+    folders = [folder.relative_to(top).as_posix()]
+    items: list[_Item] = []
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(top).as_posix()
+        if path.is_dir():
+            folders.append(name)
+            continue
+        content = path.read_bytes()
+        data.add(content)
+        # As git has it: objects are read-only, everything else is not.
+        mode = 0o100444 if "/objects/" in name else REGULAR
+        items.append(_Item(path=name, mode=mode, oid="", size=len(content)))
+    return tuple(folders), tuple(items)
