@@ -17,7 +17,8 @@ def lay_over(overlay: Path, workspace: Path) -> int:
     whether it is executable. Empty folders are nothing, as in git.
 
     Raises:
-        EnvironmentProblem: there is a ``.git`` or something special (a pipe, a socket) in it.
+        EnvironmentProblem: there is a ``.git`` in it.
+        OSError: something cannot be read or written, or is neither file, link nor folder.
     """
     top = os.fsencode(overlay)
     count = 0
@@ -37,9 +38,10 @@ def delete(listed: bytes, workspace: Path) -> int:
     """Delete the files, links and folders that a list names, one a line; gives how many.
 
     Raises:
-        EnvironmentProblem: one of them is not there, or lies outside the workspace or behind a link.
+        EnvironmentProblem: one of them is not there, lies outside, or lies behind a link.
+        ValueError: the list is no text, or a quoted path in it is not well formed.
     """
-    paths = [line for line in listed.decode("utf-8").splitlines() if line]
+    paths = [line for line in listed.decode("utf-8").replace("\r\n", "\n").split("\n") if line]
     for text in paths:
         path = text_to_path(text)
         _check(path)

@@ -47,7 +47,9 @@ class ReplayAgent:
             (assignment.output / "stdout.txt").write_bytes(output)
         except TrialbookError as problem:
             return _unusable(problem.message)
-        except (OSError, ValueError) as problem:
+        except OSError as problem:
+            return _unusable(problem.strerror or str(problem))
+        except ValueError as problem:
             return _unusable(str(problem))
         return AgentResult(
             end=AgentEnd.FINISHED,
