@@ -165,20 +165,6 @@ class Store:
             else:
                 yield path, entry
 
-    def oids(self) -> Iterator[str]:
-        """The id of every object that is here, packed or loose; some may come twice."""
-        return (oid.decode() for oid in self._objects)
-
-    def kind(self, oid: str) -> str:
-        """What an object is: ``commit``, ``tree``, ``blob`` or ``tag``.
-
-        Raises:
-            KeyError: there is no such object.
-        """
-        with _undamaged(oid):
-            number, _ = self._objects.get_raw(ObjectID(oid.encode()))
-        return {_COMMIT_TYPE: "commit", _TREE_TYPE: "tree", _BLOB_TYPE: "blob"}.get(number, "tag")
-
     def share(self, path: Path) -> None:
         """Give a new file of the git folder the permissions that core.sharedRepository wants."""
         adjust_shared_perm(path, self._objects.shared_perm)
