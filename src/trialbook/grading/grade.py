@@ -1,0 +1,222 @@
+"""Runs a task's graders on artifacts, each in fresh copies of its own.
+
+Whatever a grader does wrong (an exception, a value that is no grade, counts that do not add up) is
+that grader's failure, told in its grade; it never counts against the agent.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from trialbook.api import (
+    ChangedFile,
+    Command,
+    Evidence,
+    Grade,
+    GraderStart,
+    GradeStatus,
+    Policy,
+    ProcessResult,
+)
+from trialbook.errors import TrialbookError
+from trialbook.formats.records import from_json, to_json
+from trialbook.model.suite import GraderUse, Limits, Network, Task
+from trialbook.registry import Registry
+from trialbook.storage.files import fresh_folder
+from trialbook.storage.repository import Store
+from trialbook.storage.trees import materialise
+
+StartInSandbox = Callable[[Command, Policy], ProcessResult]
+"""Runs a command under a policy in the sandbox that the trial uses."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """The artifacts of one trial. Trees are ids in the store that grading is given."""
+
+    task: Task
+    task_folder: Path
+    baseline_tree: str
+    candidate_tree: str
+    patch: bytes
+    changed: tuple[ChangedFile, ...]
+    python: str
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderSubject:
+    """A folder to grade as it is: no baseline, no change; nothing is written to it."""
+
+    name: str
+    brief: str
+    folder: Path
+    graders: tuple[GraderUse, ...]
+    task_folder: Path
+    python: str
+    limits: Limits
+
+
+def grade_artifacts(
+    subject: Subject, *, store: Store, registry: Registry, start: StartInSandbox, work: Path
+) -> tuple[Grade, ...]:
+    """What every grader of the task says about a trial's artifacts, in the task's order.
+
+    Args:
+        subject: The artifacts.
+        store: Where their trees are.
+        registry: Where the graders are.
+        start: How their commands run.
+        work: A folder to make fresh folders in.
+    """
+
+    @contextmanager
+    def evidence() -> Iterator[Evidence]:
+        with fresh_folder(work) as room:
+            candidate, baseline, scratch = room / "candidate", room / "baseline", room / "scratch"
+            materialise(store, subject.candidate_tree, candidate)
+            materialise(store, subject.baseline_tree, baseline)
+            scratch.mkdir()
+            yield Evidence(
+                task=subject.task.name,
+                brief=subject.task.brief,
+                candidate=candidate,
+                baseline=baseline,
+                changed=subject.changed,
+                patch=subject.patch,
+                task_folder=subject.task_folder,
+                scratch=scratch,
+                python=subject.python,
+                limits=subject.limits,
+                start=_limited(start, subject.limits, subject.python),
+            )
+
+    return tuple(_grade(use, registry, evidence) for use in subject.task.graders)
+
+
+def grade_folder(
+    subject: FolderSubject, *, registry: Registry, start: StartInSandbox, work: Path
+) -> tuple[Grade, ...]:
+    """What every grader says about a folder as it is, without an agent.
+
+    Graders read the folder itself and copy what they run; repositories inside it are not looked at.
+    """
+
+    @contextmanager
+    def evidence() -> Iterator[Evidence]:
+        with fresh_folder(work) as scratch:
+            yield Evidence(
+                task=subject.name,
+                brief=subject.brief,
+                candidate=subject.folder,
+                baseline=None,
+                changed=(),
+                patch=b"",
+                task_folder=subject.task_folder,
+                scratch=scratch,
+                python=subject.python,
+                limits=subject.limits,
+                start=_limited(start, subject.limits, subject.python),
+            )
+
+    return tuple(_grade(use, registry, evidence) for use in subject.graders)
+
+
+def _grade(
+    use: GraderUse,
+    registry: Registry,
+    evidence: Callable[[], AbstractContextManager[Evidence]],
+) -> Grade:
+    version = ""
+    try:
+        grader = registry.grader(use.grader)
+        version = str(grader.version)
+        with evidence() as given:
+            said = grader.grade(given, use.parameters)
+        return _sound(said, use.grader)
+    except TrialbookError as error:
+        text = f"{error}; {error.hint}" if error.hint else str(error)
+        return _failed(use.grader, version, text, "")
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a grader's fault is told in its grade
+        text = f"the grader broke: {type(error).__name__}: {error}"
+        return _failed(use.grader, version, text, traceback.format_exc())
+
+
+def _failed(grader: str, version: str, message: str, log: str) -> Grade:
+    return Grade(
+        grader=grader,
+        version=version,
+        status=GradeStatus.FAILED,
+        accepted=None,
+        passed=0,
+        total=0,
+        message=_text(message),
+        log=_text(log),
+    )
+
+
+def _sound(grade: Grade, name: str) -> Grade:
+    """The grade, if it is one: right types all through, and counts that agree with its checks.
+
+    Raises:
+        TrialbookError: it is not; says why.
+    """
+    if not isinstance(grade, Grade):
+        raise TrialbookError(f"the grader gave no grade but {type(grade).__name__}")
+    try:
+        grade = from_json(Grade, to_json(grade), "the grade")
+    except (ValueError, TypeError) as error:
+        raise TrialbookError(f"the grader gave nonsense: {error}") from error
+    passed = sum(check.passed is True for check in grade.checks)
+    score = f"the score is {grade.passed} of {grade.total}"
+    faults = (
+        (grade.grader != name, f"it calls itself {grade.grader!r}"),
+        (not 0 <= grade.passed <= grade.total, score),
+        (
+            bool(grade.checks) and (passed, len(grade.checks)) != (grade.passed, grade.total),
+            f"{score}, its checks say {passed} of {len(grade.checks)}",
+        ),
+        (
+            (grade.accepted is None) is (grade.status is GradeStatus.GRADED),
+            f"the status is {grade.status.value}, the answer {grade.accepted}",
+        ),
+        (
+            grade.accepted is True and any(check.passed is not True for check in grade.checks),
+            "it accepts although a check does not pass",
+        ),
+    )
+    for found, fault in faults:
+        if found:
+            raise TrialbookError(f"the grader gave a grade that cannot be right: {fault}")
+    return grade
+
+
+def _limited(start: StartInSandbox, limits: Limits, python: str) -> GraderStart:
+    """The way graders run commands: never with network, and with nothing but what they name."""
+    # The interpreter's environment has to be there for it to start at all.
+    toolchain = Path(python).parent.parent
+
+    def run(
+        command: Command,
+        *,
+        minutes: float | None = None,
+        writable: Sequence[Path] = (),
+        readable: Sequence[Path] = (),
+    ) -> ProcessResult:
+        policy = Policy(
+            writable=tuple(writable),
+            readable=(*readable, toolchain),
+            network=Network(mode="none"),
+            limits=limits if minutes is None else replace(limits, minutes=minutes),
+        )
+        return start(command, policy)
+
+    return run
+
+
+def _text(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
