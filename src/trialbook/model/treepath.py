@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 # What git itself refuses in an index, on every platform: `.git` in any case, its short name on
 # NTFS, and both with what NTFS ignores at their end or with a backslash where a slash would be.
 _GIT_NAME = re.compile(rb"(?:^|\\)(?:\.git|git~1)[. ]*(?:$|[\\:])", re.IGNORECASE | re.DOTALL)
+
+# As many links as the kernel follows in one path.
+_MOST_HOPS = 40
 
 
 def is_git_name(name: bytes) -> bool:
@@ -37,16 +41,36 @@ def path_problem(path: bytes) -> str | None:
     return None
 
 
-def link_leaves(path: bytes, target: bytes) -> bool:
-    """Whether a symlink at ``path`` names a place outside the folder that ``path`` is below."""
-    if target.startswith(b"/"):
-        return True
-    depth = path.count(b"/")
-    for name in target.split(b"/"):
+def leaving_links(links: Mapping[bytes, bytes]) -> list[bytes]:
+    """Which symlinks of a folder lead out of it, by way of others too; sorted.
+
+    Args:
+        links: Every link below the folder: its path and its target.
+    """
+    return [path for path in sorted(links) if _leaves(path, links)]
+
+
+def _leaves(path: bytes, links: Mapping[bytes, bytes]) -> bool:
+    here = path.split(b"/")[:-1]
+    ahead = [path.rpartition(b"/")[2]]
+    hops = 0
+    while ahead:
+        name = ahead.pop()
         if name == b"..":
-            depth -= 1
+            if not here:
+                return True
+            here.pop()
         elif name not in (b"", b"."):
-            depth += 1
-        if depth < 0:
-            return True
+            here.append(name)
+            target = links.get(b"/".join(here))
+            if target is None:
+                continue
+            hops += 1
+            if target.startswith(b"/"):
+                return True
+            if hops > _MOST_HOPS:
+                # A loop: nothing can be opened by way of it.
+                return False
+            here.pop()
+            ahead += reversed(target.split(b"/"))
     return False

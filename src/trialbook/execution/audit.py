@@ -1,0 +1,296 @@
+"""The structural audit of a workspace: that it holds the baseline and nothing else.
+
+Reads the folder's files itself and never runs git in it. Each rule gives one row; a workspace is
+fit for a trial if all of them hold. What is not known to belong there is a finding.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from trialbook.errors import TrialbookError
+from trialbook.execution.workspace import BASELINE_REF, BRANCH
+from trialbook.model.paths import path_to_text
+from trialbook.model.treepath import leaving_links
+from trialbook.model.trial import AuditRow
+from trialbook.storage.files import read_regular
+from trialbook.storage.folders import IdsOnly, tree_of_folder
+from trialbook.storage.object_ids import object_ids
+from trialbook.storage.repository import Store, closure
+
+_SHOWN = 5
+_SETTINGS = {
+    b"core.repositoryformatversion": b"0",
+    b"core.filemode": b"true",
+    b"core.bare": b"false",
+    b"core.autocrlf": b"false",
+    b"gc.auto": b"0",
+}
+_SECTION = re.compile(rb'\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
+_SETTING = re.compile(rb"([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*?))?\s*\Z", re.DOTALL)
+_KNOWN_REFS = frozenset({BRANCH, BASELINE_REF})
+_KNOWN_FILES = re.compile(
+    r"HEAD|config|index|refs/heads/main|refs/trialbook/baseline"
+    r"|objects/[0-9a-f]{2}/[0-9a-f]{38}|objects/pack/pack-[0-9a-f]{40}\.(?:pack|idx)"
+)
+
+
+def audit(workspace: Path, commit: str, *, links_declared: bool = False) -> tuple[AuditRow, ...]:
+    """Look at a workspace that was made for an agent, before the agent gets it.
+
+    Args:
+        workspace: The folder.
+        commit: The baseline commit that it should hold.
+        links_declared: Whether the task declares links that leave the folder.
+    """
+    git = workspace / ".git"
+    is_folder = _is_folder(git)
+    rows = [_row("git_folder", [] if is_folder else [f".git is {_kind(git)}, not a folder"])]
+    for rule, findings in _GIT_RULES.items():
+        rows.append(_checked(rule, partial(findings, git)) if is_folder else _unseen(rule))
+    look = _Content(workspace, git, commit)
+    for rule, finding in look.rules().items():
+        rows.append(_checked(rule, finding) if is_folder else _unseen(rule))
+    links = look.links()
+    if links_declared and links:
+        rows.append(AuditRow(rule="links", ok=True, detail=f"declared: {_shown(links)}"))
+    else:
+        rows.append(_row("links", links))
+    return tuple(rows)
+
+
+def _checked(rule: str, findings: Callable[[], list[str]]) -> AuditRow:
+    try:
+        return _row(rule, findings())
+    except (OSError, ValueError, KeyError, TrialbookError) as error:
+        return _row(rule, [f"cannot be looked at: {error}"])
+
+
+def _row(rule: str, findings: list[str]) -> AuditRow:
+    return AuditRow(rule=rule, ok=not findings, detail=_shown(findings))
+
+
+def _unseen(rule: str) -> AuditRow:
+    return AuditRow(rule=rule, ok=False, detail="not looked at: .git is not a folder")
+
+
+def _shown(findings: list[str]) -> str:
+    more = len(findings) - _SHOWN
+    return "; ".join(findings[:_SHOWN]) + (f"; and {more} more" if more > 0 else "")
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return stat.S_ISDIR(path.lstat().st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def _kind(path: Path) -> str:
+    if path.is_symlink():
+        return "a link"
+    return "a file that names another repository" if path.exists() else "not there"
+
+
+def _exists(git: Path, *names: str) -> list[str]:
+    return [name for name in names if os.path.lexists(git / name)]
+
+
+def _holds(git: Path, *names: str) -> list[str]:
+    """The names that exist and are more than empty folders."""
+    return [
+        name
+        for name in _exists(git, *names)
+        if any(_files(git / name)) or not _is_folder(git / name)
+    ]
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    return (path for path in sorted(folder.rglob("*")) if not _is_folder(path))
+
+
+def _loose_refs(git: Path) -> list[str]:
+    return [path.relative_to(git).as_posix() for path in _files(git / "refs")]
+
+
+def _packed_refs(git: Path) -> list[str]:
+    lines = (read_regular(git / "packed-refs") or b"").splitlines()
+    named = [line.split(b" ", 1)[1] for line in lines if line[:1] not in b"#^" and b" " in line]
+    return [path_to_text(name) for name in named]
+
+
+def _refs(git: Path, *prefixes: str) -> list[str]:
+    return [ref for ref in _loose_refs(git) + _packed_refs(git) if ref.startswith(prefixes)]
+
+
+def _settings(git: Path) -> Iterator[tuple[bytes, bytes]]:
+    """The configuration's settings as ``section.subsection.key`` and value; damage is a finding."""
+    section = b""
+    data = read_regular(git / "config")
+    if data is None:
+        raise ValueError("config is not a regular file")
+    for raw in data.splitlines():
+        line = raw.strip()
+        if match := _SECTION.match(line):
+            section = match.group(1).lower() + (b"." + match.group(2) if match.group(2) else b"")
+            line = line[match.end() :].strip()
+        if not line or line[:1] in b"#;":
+            continue
+        setting = _SETTING.match(line)
+        if setting is None:
+            raise ValueError(f"config has a line that cannot be read: {line[:60]!r}")
+        yield section + b"." + setting.group(1).lower(), setting.group(2) or b""
+
+
+def _sections(git: Path, *names: str) -> list[str]:
+    wanted = tuple(name.encode() for name in names)
+    return [path_to_text(key) for key, _ in _settings(git) if key.split(b".")[0] in wanted]
+
+
+def _config(git: Path) -> list[str]:
+    return [path_to_text(key) for key, value in _settings(git) if _SETTINGS.get(key) != value]
+
+
+def _rewrites(git: Path) -> list[str]:
+    return [
+        path_to_text(key)
+        for key, _ in _settings(git)
+        if key.endswith((b".insteadof", b".pushinsteadof"))
+    ]
+
+
+def _head(git: Path) -> list[str]:
+    data = read_regular(git / "HEAD")
+    return [] if data == f"ref: {BRANCH}\n".encode() else [f"HEAD does not name {BRANCH}"]
+
+
+def _stray_heads(git: Path) -> list[str]:
+    return [
+        p.name for p in sorted(git.iterdir()) if p.name.endswith("_HEAD") or p.name == "MERGE_MSG"
+    ]
+
+
+def _unknown_refs(git: Path) -> list[str]:
+    return [ref for ref in _loose_refs(git) + _packed_refs(git) if ref not in _KNOWN_REFS]
+
+
+def _unknown_files(git: Path) -> list[str]:
+    names = (path.relative_to(git).as_posix() for path in _files(git))
+    return [path_to_text(os.fsencode(name)) for name in names if not _KNOWN_FILES.fullmatch(name)]
+
+
+def _no_regular(git: Path) -> list[str]:
+    """Links below .git lead out of it, whatever their names are."""
+    return [
+        path.relative_to(git).as_posix()
+        for path in sorted(git.rglob("*"))
+        if not stat.S_ISREG(path.lstat().st_mode) and not _is_folder(path)
+    ]
+
+
+_GIT_RULES: dict[str, Callable[[Path], list[str]]] = {
+    "head": _head,
+    "refs": _unknown_refs,
+    "packed_refs": lambda git: _exists(git, "packed-refs"),
+    "tags": lambda git: _refs(git, "refs/tags/"),
+    "remote_branches": lambda git: _refs(git, "refs/remotes/", "refs/pull/", "refs/original/"),
+    "stash": lambda git: _refs(git, "refs/stash") + _exists(git, "logs/refs/stash"),
+    "notes": lambda git: _refs(git, "refs/notes/"),
+    "replacements": lambda git: _refs(git, "refs/replace/") + _exists(git, "info/grafts"),
+    "alternates": lambda git: _exists(
+        git, "objects/info/alternates", "objects/info/http-alternates"
+    ),
+    "shallow": lambda git: _exists(git, "shallow"),
+    "reflogs": lambda git: _holds(git, "logs"),
+    "stray_heads": _stray_heads,
+    "other_folders": lambda git: _holds(git, "worktrees", "modules", "lfs", "rr-cache", "svn"),
+    "commit_graph": lambda git: _exists(
+        git, "objects/info/commit-graph", "objects/info/commit-graphs", "commondir"
+    ),
+    "hooks": lambda git: _holds(git, "hooks"),
+    "remotes": lambda git: _sections(git, "remote", "branch") + _holds(git, "remotes", "branches"),
+    "rewrites": _rewrites,
+    "credentials": lambda git: _sections(git, "credential", "http"),
+    "includes": lambda git: _sections(git, "include", "includeif"),
+    "config": _config,
+    "special_files": _no_regular,
+    "files": _unknown_files,
+}
+
+
+class _Content:
+    """The rules about objects and about the files of the workspace itself."""
+
+    def __init__(self, workspace: Path, git: Path, commit: str) -> None:
+        self._git = git
+        self._commit = commit
+        self._found = tree_of_folder(IdsOnly(), workspace, skip_top=frozenset({b".git"}))
+        self._paths = dict(_walk(os.fsencode(workspace)))
+
+    def rules(self) -> dict[str, Callable[[], list[str]]]:
+        """The rules that need the repository, by name."""
+        return {
+            "baseline": self._baseline,
+            "objects": self._objects,
+            "extra_files": self._extra_files,
+            "tree": self._tree,
+        }
+
+    def links(self) -> list[str]:
+        """Every symlink that leaves the workspace."""
+        targets = {path: target for path, target in self._paths.items() if target is not None}
+        return [
+            f"{path_to_text(path)} -> {path_to_text(targets[path])}"
+            for path in leaving_links(targets)
+        ]
+
+    def _baseline(self) -> list[str]:
+        wrong = []
+        for ref in (BRANCH, BASELINE_REF):
+            data = read_regular(self._git / ref)
+            if data is None or data.strip() != self._commit.encode():
+                wrong.append(f"{ref} is not the baseline commit")
+        if self._store().commit(self._commit).parents:
+            wrong.append("the baseline commit has parents")
+        return wrong
+
+    def _objects(self) -> list[str]:
+        store = self._store()
+        wanted = {self._commit, *closure(store, store.commit(self._commit).tree)}
+        found = object_ids(self._git / "objects")
+        extra = [f"{oid} does not belong to the baseline" for oid in sorted(found - wanted)]
+        return extra + [f"{oid} is missing" for oid in sorted(wanted - found)]
+
+    def _extra_files(self) -> list[str]:
+        store = self._store()
+        wanted = {path for path, _ in store.walk(store.commit(self._commit).tree)}
+        return [path_to_text(path) for path in sorted(self._paths.keys() - wanted)]
+
+    def _tree(self) -> list[str]:
+        omitted = [f"{file.path}: {file.reason}" for file in self._found.omitted]
+        tree = self._store().commit(self._commit).tree
+        if self._found.tree == tree:
+            return omitted
+        return [f"the files are the tree {self._found.tree}, the baseline's is {tree}", *omitted]
+
+    def _store(self) -> Store:
+        return Store.at(self._git / "objects")
+
+
+def _walk(top: bytes) -> Iterator[tuple[bytes, bytes | None]]:
+    """Every path below a workspace that is no folder, and its target if it is a link."""
+    for folder, folders, files in os.walk(top):
+        if folder == top:
+            folders[:] = [name for name in folders if name != b".git"]
+        for name in (*folders, *files):
+            full = os.path.join(folder, name)  # noqa: PTH118 - names may be no text
+            path = os.path.relpath(full, top)
+            if os.path.islink(full):  # noqa: PTH114 - likewise
+                yield path, os.readlink(full)  # noqa: PTH115 - likewise
+            elif name in files and path != b".git":
+                yield path, None
