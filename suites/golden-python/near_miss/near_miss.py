@@ -1,11 +1,11 @@
-#!/usr/bin/env python3
-"""Makes, in the working directory, the plausible wrong fix that a task's private/near_miss.md describes.
+"""Makes, in the working directory, the wrong fix that a task's private/near_miss.md describes.
 
 usage: near_miss.py TASK
 
 Every edit names a short text of the snapshot, its anchor, that must be there exactly once; anything
 else ends the program with status 1 and nothing written. Standard library only.
 """
+
 from __future__ import annotations
 
 import sys
@@ -71,7 +71,9 @@ def attrs_nested_disabled(draft: Draft) -> None:
     off, on = "set_run_validators(False)", "set_run_validators(True)"
     draft.replace(path, "@contextmanager\n", "_disabled_depth = 0\n\n\n@contextmanager\n")
     draft.replace(path, off, f"global _disabled_depth\n    _disabled_depth += 1\n    {off}")
-    draft.replace(path, on, f"_disabled_depth -= 1\n        if not _disabled_depth:\n            {on}")
+    draft.replace(
+        path, on, f"_disabled_depth -= 1\n        if not _disabled_depth:\n            {on}"
+    )
 
 
 def boltons_iset_index_bounds(draft: Draft) -> None:
@@ -146,7 +148,9 @@ def packaging_header_fold(draft: Draft) -> None:
 def packaging_marker_parens(draft: Draft) -> None:
     """Keeps parentheses everywhere, also around the whole marker."""
     draft.replace(
-        "src/packaging/markers.py", "_format_marker(marker[0])", "_format_marker(marker[0], first=False)"
+        "src/packaging/markers.py",
+        "_format_marker(marker[0])",
+        "_format_marker(marker[0], first=False)",
     )
 
 
@@ -218,11 +222,9 @@ def trap_escape_apostrophe(draft: Draft) -> None:
         "        escaped = _escape_all(s)\n"
         '        if hasattr(s, "__html__"):\n'
         "            return escaped\n"
-        "        return Markup(str(escaped).replace(\"&#39;\", \"'\"))\n\n"
+        '        return Markup(str(escaped).replace("&#39;", "\'"))\n\n'
     )
-    draft.replace(
-        "src/markupsafe/__init__.py", "from ._native import escape as escape\n", wrapper
-    )
+    draft.replace("src/markupsafe/__init__.py", "from ._native import escape as escape\n", wrapper)
     draft.note("NOTES.md", APOSTROPHE_NOTE)
 
 

@@ -1,9 +1,9 @@
-#!/usr/bin/env python3
 """Runs the hook of the working directory on its change, and writes down what the hook decided.
 
 Reads ``.hooks/require-tests`` and ``change.diff``, writes ``verdict.json``. Status 1 if the hook is
 missing, cannot be run, or does not end. Standard library only.
 """
+
 from __future__ import annotations
 
 import json
@@ -30,7 +30,11 @@ def run_hook() -> dict[str, str | int]:
     try:
         with CHANGE.open("rb") as change:
             done = subprocess.run(
-                [HOOK.resolve()], stdin=change, capture_output=True, timeout=PATIENCE_SECONDS
+                [HOOK.resolve()],
+                stdin=change,
+                capture_output=True,
+                timeout=PATIENCE_SECONDS,
+                check=False,
             )
     except subprocess.TimeoutExpired:
         raise HookProblem(f"{HOOK} did not end within {PATIENCE_SECONDS} seconds") from None
