@@ -1,0 +1,128 @@
+"""JSON Schemas: the shipped ones, and checking a document against one in words a person can act on.
+
+Schemas are draft 2020-12. One annotation is ours: ``errorMessage`` beside ``pattern``, ``not``,
+``oneOf``, ``anyOf`` or ``contains`` says what is wrong, and after a semicolon what to do.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import resources
+from typing import Any, cast
+
+from jsonschema import Draft202012Validator, SchemaError
+
+from trialbook.errors import Problem
+from trialbook.formats.document import Document, Pointer
+from trialbook.formats.mistakes import mistakes
+
+AUTHORED_KINDS = ("suite", "task", "configuration", "checks", "expected", "site")
+"""What people write."""
+
+RECORD_KINDS = ("plan", "trial", "grade")
+"""What the program writes."""
+
+SCHEMA_KINDS = (*AUTHORED_KINDS, *RECORD_KINDS)
+
+_WHOLE: Any = object()
+
+
+@cache
+def schema_text(kind: str) -> str:
+    """The text of a shipped schema.
+
+    Raises:
+        KeyError: there is none of that kind.
+    """
+    if kind not in SCHEMA_KINDS:
+        raise KeyError(kind)
+    folder = resources.files("trialbook.formats.schemas")
+    return folder.joinpath(f"{kind}.schema.json").read_text(encoding="utf-8")
+
+
+def load_schema(kind: str) -> dict[str, Any]:
+    """A shipped schema as a value of the caller's own.
+
+    Raises:
+        KeyError: there is none of that kind.
+    """
+    return cast("dict[str, Any]", json.loads(schema_text(kind)))
+
+
+def schema_fault(schema: Mapping[str, Any]) -> str:
+    """What is wrong with a schema itself (a plugin's, say), or an empty text."""
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError as error:
+        return error.message
+    return ""
+
+
+def check_schema(
+    document: Document,
+    schema: Mapping[str, Any],
+    *,
+    at: Pointer = (),
+    data: Any = _WHOLE,  # noqa: ANN401 - any JSON value
+) -> list[Problem]:
+    """Every mistake that a schema finds in a document, at the place where it was written.
+
+    Args:
+        document: The file.
+        schema: A JSON Schema.
+        at: The part of the document to check; the whole by default.
+        data: The value to check in place of what stands at ``at`` (a shorthand written out, say).
+    """
+    value = _value(document, at) if data is _WHOLE else data
+    return sorted(set(_problems(document, schema, at, value)))
+
+
+def _value(document: Document, at: Pointer) -> Any:  # noqa: ANN401
+    value = document.data
+    for part in at:
+        value = value[part]
+    return value
+
+
+def _problems(
+    document: Document,
+    schema: Mapping[str, Any],
+    at: Pointer,
+    value: Any,  # noqa: ANN401
+) -> Iterator[Problem]:
+    errors = list(Draft202012Validator(schema).iter_errors(value))
+    # What has the wrong type has no keys to complain about.
+    mistyped = {tuple(error.absolute_path) for error in errors if error.validator == "type"}
+    for error in errors:
+        if error.validator != "type" and tuple(error.absolute_path) in mistyped:
+            continue
+        for mistake in mistakes(error):
+            pointer = at + mistake.pointer
+            hint = mistake.hint or _hint(document, pointer, mistake.wanted)
+            yield document.problem(pointer, mistake.message, hint, key=mistake.at_key)
+
+
+def _hint(document: Document, pointer: Pointer, wanted: frozenset[str]) -> str:
+    """What to do about a scalar of the wrong type, judged by how it was written."""
+    node = document.node(pointer)
+    if node is None or node.raw is None:
+        return ""
+    if "string" in wanted and not node.style and node.raw:
+        return f'write it in quotes: "{node.raw}"'
+    if "boolean" in wanted and node.raw.lower() in {"yes", "no", "on", "off", "y", "n"}:
+        return "write true or false"
+    if wanted & {"integer", "number"} and node.style and _is_number(node.raw):
+        return "remove the quotes"
+    if "array" in wanted and node.raw and "\n" not in node.raw:
+        return f"write a list: [{node.raw}]"
+    return ""
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
