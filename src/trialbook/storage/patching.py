@@ -7,7 +7,7 @@ from trialbook.formats.patch import parse_patch
 from trialbook.formats.patch_apply import Content, apply_patch
 from trialbook.model.paths import path_to_text
 from trialbook.storage.repository import DIRECTORY, GITLINK, Store, TreeEntry
-from trialbook.storage.trees import Edit, edit_tree
+from trialbook.storage.trees import Edit, edit_tree, replace_with
 
 
 def apply_to_tree(store: Store, tree: str, patch: bytes) -> str:
@@ -29,7 +29,9 @@ def apply_to_tree(store: Store, tree: str, patch: bytes) -> str:
         return Content(entry.mode, store.blob(entry.oid))
 
     changes = apply_patch(parse_patch(patch), read)
-    removed = edit_tree(store, tree, {path: _gone for path, new in changes.items() if new is None})
+    removed = edit_tree(
+        store, tree, {path: replace_with(None) for path, new in changes.items() if new is None}
+    )
     written = {path: new for path, new in changes.items() if new is not None}
     _check_room(store, removed, written)
     return edit_tree(
@@ -37,14 +39,9 @@ def apply_to_tree(store: Store, tree: str, patch: bytes) -> str:
     )
 
 
-def _gone(_: TreeEntry | None) -> None:
-    return None
-
-
 def _entry(store: Store, path: bytes, content: Content) -> Edit:
     name = path.rpartition(b"/")[2]
-    entry = TreeEntry(name, content.mode, store.add_blob(content.data))
-    return lambda _: entry
+    return replace_with(TreeEntry(name, content.mode, store.add_blob(content.data)))
 
 
 def _check_room(store: Store, tree: str, written: dict[bytes, Content]) -> None:

@@ -23,6 +23,7 @@ from trialbook.storage.repository import (
 )
 
 __all__ = [
+    "Edit",
     "FolderTree",
     "count_files",
     "edit_tree",
@@ -30,6 +31,7 @@ __all__ = [
     "overlay_tree",
     "place",
     "remove_paths",
+    "replace_with",
     "subtree",
     "tree_of_folder",
 ]
@@ -155,8 +157,13 @@ def remove_paths(store: Store, tree: str, paths: Iterable[str]) -> str:
                 f"{path} is to be removed, but the source has no such path",
                 hint="correct the snapshot's `remove`",
             )
-        tree = edit_tree(store, tree, {raw: lambda _: None})
+        tree = edit_tree(store, tree, {raw: replace_with(None)})
     return tree
+
+
+def replace_with(entry: TreeEntry | None) -> Edit:
+    """The edit that puts an entry at its path (None: takes away what is there)."""
+    return lambda _: entry
 
 
 def edit_tree(store: Store, tree: str, edits: dict[bytes, Edit]) -> str:
