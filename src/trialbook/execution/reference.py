@@ -20,7 +20,7 @@ OVERLAY = "overlay"
 PATCH = "change.patch"
 
 
-def reference_files(  # noqa: PLR0913 - one folder, one source, where things are kept
+def reference_files(
     task: Task,
     *,
     task_folder: Path,
@@ -45,7 +45,7 @@ def reference_files(  # noqa: PLR0913 - one folder, one source, where things are
             return
         raise UserError(
             f"the task {task.name} has no reference to hand over",
-            hint="add `reference:` to its task.yaml, or take it out of runs with this configuration",
+            hint="add `reference:` to its task.yaml, or leave it out of the run: --task",
         )
     if reference.patch is not None:
         data = read_regular(task_folder / reference.patch)

@@ -19,6 +19,7 @@ from trialbook.model.suite import Snapshot, SnapshotKind
 from trialbook.storage.archives import tree_of_archive
 from trialbook.storage.files import fresh_folder, read_regular, write_atomic
 from trialbook.storage.packages import fetch_sdist
+from trialbook.storage.objects import is_oid
 from trialbook.storage.repository import Store, fetch_commit
 from trialbook.storage.tree_survey import Survey, normal_tree, survey_tree
 from trialbook.storage.trees import place, remove_paths, subtree, tree_of_folder
@@ -98,9 +99,9 @@ def _kept(record: Path, store: Store) -> str | None:
         return None
     try:
         tree = from_json(_Kept, raw, record.name).tree
-        return tree if tree in store else None
-    except (RecordError, ValueError):
+    except RecordError:
         return None
+    return tree if is_oid(tree) and tree in store else None
 
 
 def _fetched(
@@ -210,15 +211,7 @@ def _listed(paths: list[str]) -> str:
 
 
 def _sentence(snapshot: Snapshot) -> str:
-    match snapshot.kind:
-        case SnapshotKind.GIT:
-            text = f"git {_shown_location(snapshot.location)}@{snapshot.revision}"
-        case SnapshotKind.FOLDER:
-            text = f"folder {snapshot.location}"
-        case SnapshotKind.ARCHIVE:
-            text = f"archive {snapshot.location} (sha256 {snapshot.sha256})"
-        case SnapshotKind.PACKAGE:
-            text = f"package {snapshot.location} {snapshot.revision} (sha256 {snapshot.sha256})"
+    text = _origin(snapshot)
     if snapshot.path != ".":
         text += f", folder {snapshot.path}"
     if snapshot.remove:
@@ -226,6 +219,19 @@ def _sentence(snapshot: Snapshot) -> str:
     if snapshot.submodules:
         text += ", submodules left out"
     return text
+
+
+def _origin(snapshot: Snapshot) -> str:
+    location, revision = snapshot.location, snapshot.revision
+    match snapshot.kind:
+        case SnapshotKind.GIT:
+            return f"git {_shown_location(location)}@{revision}"
+        case SnapshotKind.FOLDER:
+            return f"folder {location}"
+        case SnapshotKind.ARCHIVE:
+            return f"archive {location} (sha256 {snapshot.sha256})"
+        case SnapshotKind.PACKAGE:
+            return f"package {location} {revision} (sha256 {snapshot.sha256})"
 
 
 def _shown_location(location: str) -> str:
