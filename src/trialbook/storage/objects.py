@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -64,3 +65,8 @@ class CommitInfo:
 def plain_line(text: str) -> str:
     """A name or an address for the head of a commit: git, too, leaves these characters out."""
     return re.sub(r"[\x00-\x1f<>]+", " ", text).strip(" .,:;\"'\\")
+
+
+def blob_oid(data: bytes) -> str:
+    """The id that git gives to a blob with these bytes."""
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()

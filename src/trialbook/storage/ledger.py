@@ -1,0 +1,302 @@
+"""The ledger's single writer: files into commits on the branch that is checked out.
+
+A commit changes nothing but its own paths below ``runs/``: whatever else is staged, modified or
+untracked stays. It is unsigned and runs no hook. Several processes may write at once.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from trialbook.errors import EnvironmentProblem, Refused
+from trialbook.storage.claims import Claims
+from trialbook.storage.graft import graft, missing
+from trialbook.storage.locks import exclusive_or_none
+from trialbook.storage.patience import Patience
+from trialbook.storage.refs import move_ref
+from trialbook.storage.repository import Repository, Signature
+from trialbook.storage.runpath import RUN_ATTRIBUTES, checked_path, path_problem, run_folder
+from trialbook.storage.worktree import WorkTree
+from trialbook.system import System
+
+__all__ = ["RUN_ATTRIBUTES", "Identity", "Ledger", "path_problem"]
+
+_LEDGER_SECONDS = 120.0
+_REF_SECONDS = 10.0
+_INDEX_SECONDS = 10.0
+_KNOWN_TROUBLE_SECONDS = 0.2
+
+
+class Identity(NamedTuple):
+    """In whose name commits are made; ``fallback`` if git has no identity configured."""
+
+    name: str
+    email: str
+    fallback: bool
+
+
+class Ledger:
+    """A ledger that is written to. One per thread.
+
+    ``ref`` is what HEAD named when the ledger was opened: a branch, or ``HEAD`` itself when it was
+    detached. All commits go there, even if the user checks out another branch meanwhile.
+    ``warnings`` collects what a person should hear of, each once: commits are safe nevertheless.
+    """
+
+    def __init__(self, repository: Repository, root: Path, system: System) -> None:
+        self._repository = repository
+        self._system = system
+        self._common = repository.common_folder.resolve()
+        self._claims = Claims(self._common)
+        top = repository.work_tree
+        self._prefix = b"" if top is None else _prefix(root, top.resolve())
+        self._tree = None if top is None else WorkTree(repository, top.resolve(), root, system)
+        self._last: str | None = None
+        self._runs: set[bytes] = set()
+        self.ref = repository.head_ref()
+        self._existed = self.head() is not None
+        self.warnings: list[str] = []
+        self.identity = self._identity()
+
+    @classmethod
+    def open(cls, root: Path, system: System) -> Ledger:
+        """The ledger in the folder ``root``, which may be anywhere in a repository.
+
+        Raises:
+            EnvironmentProblem: no repository there, or one that cannot be written safely.
+        """
+        return cls(Repository.discover(root), root.resolve(), system)
+
+    def head(self) -> str | None:
+        """The newest commit of the ledger's branch, or None if it has none yet."""
+        return self._repository.read_ref(self.ref)
+
+    def state_folder(self, suite: str, run: str) -> Path:
+        """Where the runner keeps its own notes on a run: in the git folder, never committed."""
+        return self._common / "trialbook" / "runs" / suite / run
+
+    def commit(self, files: Mapping[str, bytes], message: str) -> str:
+        """Add files, all at once, in one commit; gives its id.
+
+        In this order: git objects, files of the work tree, entries of the index, the branch. So a
+        ``git commit`` of the user's at any moment never drops them, and a crash at any moment
+        leaves either nothing or all. If the branch moves meanwhile, the files are grafted onto what
+        it holds then. The branch's new value is on the disk when this returns; objects are, too,
+        where the repository sets core.fsyncObjectFiles (git and dulwich do not by default).
+
+        Files that are in the ledger already with the same bytes are left out; if that leaves
+        nothing, no commit is made and the newest one is given. Trouble with the work tree or the
+        index does not keep the commit from being made: it becomes a warning, and the next commit
+        (or `sync`) makes up for it.
+
+        Args:
+            files: Bytes by path relative to the ledger's root, below ``runs/<suite>/<run>/``.
+            message: The whole message.
+
+        Raises:
+            Refused: a path that cannot be in the ledger, or is there with other bytes.
+            EnvironmentProblem: the repository cannot be written, or somebody keeps the branch
+                locked. Nothing is committed then.
+        """
+        checked = {self._prefix + checked_path(path, data): data for path, data in files.items()}
+        if not checked:
+            raise Refused("a commit without files was asked for")
+        with self._exclusive():
+            self._settle(_KNOWN_TROUBLE_SECONDS)
+            store = self._repository.store
+            oids = {path: store.add_blob(data) for path, data in checked.items()}
+            self._runs |= {self._run_of(path) for path in oids}
+            return self._commit(oids, message)
+
+    def sync(self, run_path: str | None = None) -> bool:
+        """Bring the work tree and the index back into step after a crash or a locked index.
+
+        Only what an interrupted or hindered commit has put there, or should have, is touched.
+
+        Args:
+            run_path: ``runs/<suite>/<run>``, to look at one run only.
+
+        Returns:
+            Whether they are in step now; if not, a warning says why.
+        """
+        with self._exclusive():
+            below = None if run_path is None else self._prefix + run_path.encode() + b"/"
+            return self._settle(_INDEX_SECONDS, below)
+
+    def close(self) -> None:
+        """Free file handles."""
+        self._repository.close()
+
+    def _commit(self, files: dict[bytes, str], message: str) -> str:
+        notes: list[Path] = []
+        try:
+            self._last = self._land(files, message, notes)
+        except BaseException:
+            # What was put in place for a commit that is not made goes again.
+            self._settle(0.0)
+            raise
+        self._finish(notes)
+        return self._last
+
+    def _land(self, files: dict[bytes, str], message: str, notes: list[Path]) -> str:
+        patience = Patience(self._system, _REF_SECONDS)
+        store = self._repository.store
+        why = f"trialbook: {message.partition(chr(10))[0]}"
+        placed: set[bytes] = set()
+        while True:
+            head = self._current_head()
+            tree = store.commit(head).tree if head else None
+            grafted = graft(store, tree, self._dropped(head, tree) | files)
+            if head is not None and not grafted.added:
+                return head
+            who = self._signature()
+            new = store.add_commit(grafted.tree, [head] if head else [], who, message)
+            notes += self._place(
+                {path: oid for path, oid in grafted.added.items() if path not in placed}
+            )
+            placed |= grafted.added.keys()
+            if move_ref(self._repository, self.ref, (head, new), (who, why)):
+                return new
+            if not patience.wait():
+                raise self._stuck()
+
+    def _current_head(self) -> str | None:
+        if self.ref == "HEAD" and (branch := self._repository.head_ref()) != "HEAD":
+            raise EnvironmentProblem(
+                f"HEAD was detached when the run began and now names {branch}",
+                hint=f"`git checkout --detach {self._last or branch}`, then `trialbook resume`",
+            )
+        head = self.head()
+        if head is None and self._existed:
+            raise EnvironmentProblem(
+                f"{self.ref}, which the run commits to, is gone",
+                hint=f"bring it back: `git update-ref {self.ref} {self._last or 'COMMIT'}`",
+            )
+        return head
+
+    def _dropped(self, head: str | None, tree: str | None) -> dict[bytes, str]:
+        """Files of our runs that our last commit had and the branch, moved by others, lacks."""
+        if self._last is None or self._last == head:
+            return {}
+        before = self._repository.store.commit(self._last).tree
+        lost: dict[bytes, str] = {}
+        for run in sorted(self._runs):
+            lost |= missing(self._repository.store, before, tree, run)
+        if lost:
+            self._warn(
+                f"{head} had removed {len(lost)} files of this run from {self.ref} (the first is "
+                f"{min(lost).decode()}); they are back with the next commit"
+            )
+        return lost
+
+    def _place(self, files: dict[bytes, str]) -> list[Path]:
+        """Put files into the work tree and index, if they show our branch; gives the notes."""
+        if self._tree is None or not files or self._repository.head_ref() != self.ref:
+            return []
+        known = bool(self._tree.notes())
+        note = self._tree.note(files)
+        try:
+            self._tree.place(files, seconds=_KNOWN_TROUBLE_SECONDS if known else _INDEX_SECONDS)
+        except EnvironmentProblem as problem:
+            self._warn_of(problem)
+            return []
+        return [note]
+
+    def _finish(self, notes: list[Path]) -> None:
+        if self._tree is None or not notes:
+            return
+        if self._repository.head_ref() == self.ref:
+            for note in notes:
+                note.unlink(missing_ok=True)
+        else:
+            # Another branch was checked out in the middle, and took our files along.
+            self._settle(_KNOWN_TROUBLE_SECONDS)
+
+    def _settle(self, seconds: float, below: bytes | None = None) -> bool:
+        if self._tree is None:
+            return True
+        try:
+            self._tree.settle(below, seconds=seconds)
+        except EnvironmentProblem as problem:
+            self._warn_of(problem)
+            return False
+        return True
+
+    @contextmanager
+    def _exclusive(self) -> Iterator[None]:
+        path = self._common / "trialbook" / "ledger.lock"
+        patience = Patience(self._system, _LEDGER_SECONDS)
+        while True:
+            with ExitStack() as stack:
+                try:
+                    held = stack.enter_context(exclusive_or_none(path))
+                except OSError as error:
+                    raise EnvironmentProblem(
+                        f"cannot use the lock file {path}: {error.strerror or error}",
+                        hint="the git folder must be writable",
+                    ) from error
+                if held:
+                    self._claims.heal()
+                    yield
+                    return
+            if not patience.wait():
+                raise EnvironmentProblem(
+                    f"another trialbook process has held {path} for {_LEDGER_SECONDS:.0f} seconds",
+                    hint="look for a stopped one (`fuser` on that file names it) and end it",
+                )
+
+    def _stuck(self) -> EnvironmentProblem:
+        file = self._repository.ref_file(self.ref)
+        lock = file.with_name(file.name + ".lock")
+        try:
+            age = self._system.now().timestamp() - lock.stat().st_mtime
+        except OSError:
+            return EnvironmentProblem(
+                f"{self.ref} keeps moving; gave up after {_REF_SECONDS:.0f} seconds",
+                hint="`trialbook resume` goes on when it has come to rest",
+            )
+        return EnvironmentProblem(
+            f"{self.ref} is locked: {lock} has been there for {age:.0f} seconds",
+            hint="if no git command is at work, one was killed: remove that file, then go on with "
+            "`trialbook resume`",
+        )
+
+    def _identity(self) -> Identity:
+        found = self._repository.identity(self._system.environ)
+        if found is not None:
+            return Identity(*found, fallback=False)
+        self._warn(
+            "git has no identity configured, so commits are made as trialbook "
+            "<trialbook@localhost>; set one with `git config user.name` and `user.email`"
+        )
+        return Identity("trialbook", "trialbook@localhost", fallback=True)
+
+    def _signature(self) -> Signature:
+        seconds = int(self._system.now().timestamp())
+        return Signature(self.identity.name, self.identity.email, seconds)
+
+    def _run_of(self, path: bytes) -> bytes:
+        return self._prefix + run_folder(path.removeprefix(self._prefix))
+
+    def _warn_of(self, problem: EnvironmentProblem) -> None:
+        self._warn(
+            "commits are safe, but the work tree or the index could not follow: "
+            f"{problem.message}" + (f"; {problem.hint}" if problem.hint else "")
+        )
+
+    def _warn(self, text: str) -> None:
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+
+def _prefix(root: Path, top: Path) -> bytes:
+    if not root.is_relative_to(top):
+        raise EnvironmentProblem(
+            f"{root} is not inside of the work tree {top}", hint="run from inside of the work tree"
+        )
+    inside = root.relative_to(top).as_posix()
+    return b"" if inside == "." else os.fsencode(inside) + b"/"

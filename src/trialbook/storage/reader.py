@@ -1,0 +1,260 @@
+"""The ledger read from git objects: no work tree, no index, no git executable.
+
+A reader sees one commit. Trees and records are kept by their object ids, which never change, so
+that reading the same run again costs nothing. Files below ``runs/`` that are none of ours are
+passed over.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TypeVar, cast
+
+from trialbook.errors import UserError
+from trialbook.formats.records import from_json
+from trialbook.model.grade import Grade
+from trialbook.model.plan import Plan
+from trialbook.model.trial import Trial
+from trialbook.storage.history import additions
+from trialbook.storage.objects import is_oid
+from trialbook.storage.repository import DIRECTORY, Repository, Store, TreeEntry
+from trialbook.storage.runname import RunRef, resolve
+
+__all__ = ["Reader", "RunRef"]
+
+T = TypeVar("T")
+
+_TRIAL_FOLDER = re.compile(r"r([1-9][0-9]*)(?:\.rerun([1-9][0-9]*))?")
+
+
+class Reader:
+    """The ledger at one commit. One per thread.
+
+    ``head`` is the commit's id; empty if the branch has no commit yet, and then there are no runs.
+    """
+
+    def __init__(self, store: Store, head: str, prefix: bytes) -> None:
+        self._store = store
+        self._prefix = prefix
+        self.head = head
+        self._top = store.commit(head).tree if head else ""
+        self._trees: dict[str, dict[bytes, TreeEntry]] = {}
+        self._records: dict[tuple[str, type], object] = {}
+        self._added: dict[RunRef, dict[bytes, str]] = {}
+
+    @classmethod
+    def open(cls, root: Path, ref: str | None = None) -> Reader:
+        """The ledger whose root is the folder ``root``.
+
+        Args:
+            root: Where ``runs/`` would be; the top of the repository if that is bare.
+            ref: A branch, a tag's ref or a full commit id; by default what is checked out.
+
+        Raises:
+            EnvironmentProblem: no repository there.
+            UserError: no such ref or commit.
+        """
+        repository = Repository.discover(root)
+        top = repository.work_tree
+        inside = "." if top is None else os.path.relpath(root.resolve(), top.resolve())
+        prefix = b"" if inside == "." else os.fsencode(inside) + b"/"
+        return cls(repository.store, _commit_of(repository, ref), prefix)
+
+    def runs(self) -> list[RunRef]:
+        """Every run that has a plan, by suite and name."""
+        found: list[RunRef] = []
+        for suite, folder in self._folders(self._tree_at(b"runs")):
+            for run, inside in self._folders(self._entries(folder)):
+                plan = self._entries(inside).get(b"plan.json")
+                if plan is not None and plan.mode != DIRECTORY:
+                    found.append(RunRef(suite, run))
+        return sorted(found)
+
+    def plan_bytes(self, run: RunRef) -> bytes:
+        """The run's ``plan.json`` as it is in git.
+
+        Raises:
+            UserError: there is no such run.
+        """
+        data = self.file(run, "plan.json")
+        if data is None:
+            raise UserError(
+                f"there is no run {run.path}", hint="`trialbook status` lists the runs there are"
+            )
+        return data
+
+    def plan(self, run: RunRef) -> Plan:
+        """The run's plan.
+
+        Raises:
+            UserError: there is no such run.
+            RecordError: the file cannot be read as a plan.
+        """
+        self.plan_bytes(run)
+        return self._record(Plan, run, "plan.json")
+
+    def trials(self, run: RunRef) -> list[Trial]:
+        """Every trial of a run, by task, configuration, repetition and rerun.
+
+        Raises:
+            RecordError: a ``trial.json`` that cannot be read as a trial.
+        """
+        trials = [self.trial(run, path) for path in self.trial_paths(run)]
+        return sorted(trials, key=lambda trial: (*trial.slot, trial.rerun))
+
+    def trial_paths(self, run: RunRef) -> list[str]:
+        """The folders of a run's trials, in the run's folder; by name, not by meaning."""
+        found: list[str] = []
+        for task, in_task in self._folders(self._tree_at(f"runs/{run.path}".encode())):
+            for configuration, in_configuration in self._folders(self._entries(in_task)):
+                for name, inside in self._folders(self._entries(in_configuration)):
+                    if _TRIAL_FOLDER.fullmatch(name) and b"trial.json" in self._entries(inside):
+                        found.append(f"{task}/{configuration}/{name}")
+        return found
+
+    def trial(self, run: RunRef, trial_path: str) -> Trial:
+        """One trial by its folder in the run: ``<task>/<configuration>/r<k>``.
+
+        Raises:
+            UserError: there is no such trial.
+            RecordError: its ``trial.json`` cannot be read as a trial.
+        """
+        return self._record(Trial, run, f"{trial_path}/trial.json")
+
+    def grade(self, run: RunRef, trial_path: str, grader: str) -> Grade:
+        """What one grader said of a trial.
+
+        Raises:
+            UserError: there is no such grade.
+            RecordError: the file cannot be read as a grade.
+        """
+        return self._record(Grade, run, f"{trial_path}/grades/{grader}.json")
+
+    def file(self, run: RunRef, path: str) -> bytes | None:
+        """The bytes of a file of the run, by its path in the run's folder, or None."""
+        entry = self._entry(run, path)
+        return None if entry is None or entry.mode == DIRECTORY else self._store.blob(entry.oid)
+
+    def files(self, run: RunRef, trial_path: str) -> list[str]:
+        """The files of a trial, by their paths in the trial's folder, sorted.
+
+        A name that is no text is written with surrogate escapes, as the operating system does.
+        """
+        entry = self._entry(run, trial_path)
+        if entry is None or entry.mode != DIRECTORY:
+            return []
+        return sorted(os.fsdecode(path) for path, _ in self._store.walk(entry.oid))
+
+    def is_closed(self, run: RunRef) -> bool:
+        """Whether the run's results are written, which is the last thing that happens to it."""
+        return self._entry(run, "results.csv") is not None
+
+    def commit_of(self, run: RunRef, path: str) -> str | None:
+        """The commit that added a file of the run, or None if the file is not there.
+
+        Where a merge brought it, that is the commit on the other side. The history of a run is
+        walked once, back to where the run begins.
+        """
+        if run not in self._added:
+            folder = self._prefix + f"runs/{run.path}".encode()
+            self._added[run] = additions(self._store, self.head, folder) if self.head else {}
+        return self._added[run].get(os.fsencode(path))
+
+    def resolve(self, text: str) -> RunRef | tuple[RunRef, str]:
+        """What an argument RUN or TRIAL means.
+
+        A run is ``<suite>/<run>`` or ``<run>``, or the beginning of either that fits only one; a
+        trial is a run, and behind a slash its folder: ``<task>/<configuration>/r<k>``.
+
+        Raises:
+            UserError: nothing fits, or more than one does; the message lists candidates.
+        """
+        return resolve(text, self.runs(), self.trial_paths)
+
+    def resolve_run(self, text: str) -> RunRef:
+        """What an argument RUN means (see `resolve`).
+
+        Raises:
+            UserError: nothing fits, more than one does, or it is a trial.
+        """
+        found = self.resolve(text)
+        if isinstance(found, RunRef):
+            return found
+        raise UserError(
+            f"{text} is a trial, and a run is asked for", hint=f"its run is {found[0].path}"
+        )
+
+    def close(self) -> None:
+        """Free file handles."""
+        self._store.close()
+
+    def _tree_at(self, path: bytes) -> Mapping[bytes, TreeEntry]:
+        entry = self._lookup(path)
+        return {} if entry is None or entry.mode != DIRECTORY else self._entries(entry.oid)
+
+    def _entry(self, run: RunRef, path: str) -> TreeEntry | None:
+        return self._lookup(os.fsencode(f"runs/{run.path}/{path}"))
+
+    def _lookup(self, path: bytes) -> TreeEntry | None:
+        if not self.head:
+            return None
+        entry = TreeEntry(b"", DIRECTORY, self._top)
+        for part in (self._prefix + path).split(b"/"):
+            inside = self._entries(entry.oid) if entry.mode == DIRECTORY else {}
+            found = inside.get(part)
+            if found is None:
+                return None
+            entry = found
+        return entry
+
+    def _entries(self, tree: str) -> Mapping[bytes, TreeEntry]:
+        if tree not in self._trees:
+            self._trees[tree] = {entry.name: entry for entry in self._store.tree(tree)}
+        return self._trees[tree]
+
+    def _folders(self, entries: Mapping[bytes, TreeEntry]) -> Iterator[tuple[str, str]]:
+        for name, mode, oid in entries.values():
+            if mode == DIRECTORY:
+                yield os.fsdecode(name), oid
+
+    def _record(self, kind: type[T], run: RunRef, path: str) -> T:
+        entry = self._entry(run, path)
+        if entry is None or entry.mode == DIRECTORY:
+            raise UserError(
+                f"the run {run.path} has no {path}",
+                hint=f"`trialbook show {run.path}` shows what it has",
+            )
+        key = (entry.oid, kind)
+        if key not in self._records:
+            where = f"runs/{run.path}/{path}"
+            self._records[key] = from_json(kind, self._store.blob(entry.oid), where)
+        return cast("T", self._records[key])
+
+
+def _commit_of(repository: Repository, ref: str | None) -> str:
+    name = ref or "HEAD"
+    if is_oid(name):
+        found: str | None = name
+    else:
+        places = [f"refs/{kind}/{name}" for kind in ("heads", "tags", "remotes")]
+        if name == "HEAD" or name.startswith("refs/"):
+            places = [name]
+        values = (repository.read_ref(place) for place in places if "//" not in place)
+        found = next((oid for oid in values if oid is not None), None)
+    if found is None:
+        if name in ("HEAD", repository.head_ref()):
+            return ""
+        raise UserError(
+            f"there is no branch, tag or commit {name!r}",
+            hint="`git branch --all` lists the branches; a commit is named by all 40 digits",
+        )
+    try:
+        return repository.store.commit(found).oid
+    except KeyError:
+        raise UserError(
+            f"{name} ({found}) is no commit of this repository",
+            hint="a tag with a message of its own does not do; name a branch or a commit",
+        ) from None
