@@ -18,8 +18,8 @@ from trialbook.model.digest import sha256
 from trialbook.model.suite import Snapshot, SnapshotKind
 from trialbook.storage.archives import tree_of_archive
 from trialbook.storage.files import fresh_folder, read_regular, write_atomic
-from trialbook.storage.packages import fetch_sdist
 from trialbook.storage.objects import is_oid
+from trialbook.storage.packages import fetch_sdist
 from trialbook.storage.repository import Store, fetch_commit
 from trialbook.storage.tree_survey import Survey, normal_tree, survey_tree
 from trialbook.storage.trees import place, remove_paths, subtree, tree_of_folder

@@ -106,5 +106,5 @@ def _download(
 
 def _reason(result: ToolResult) -> str:
     errors = [line for line in result.stderr.splitlines() if line.startswith(b"ERROR: ")]
-    shortened = replace(result, stderr=b"\n".join(errors[-2:]) or result.stderr[-1000:])
+    shortened = replace(result, stderr=b"".join(errors[-1:]) or result.stderr[-1000:])
     return shortened.complaint or f"pip ended with status {result.code}"
