@@ -35,7 +35,7 @@ HASHED_BYTES = 4 << 30
 """How much of omitted files is read for their digests in one walk. A sparse file may claim any
 size; what does not fit is listed without a digest."""
 
-DEEPEST = 200
+DEEPEST = 100
 LONGEST_PATH_BYTES = 3500
 """Folders below these are listed, not read: no other program could open what is in them."""
 
@@ -131,9 +131,12 @@ class _Walk:
     ) -> list[TreeEntry]:
         """The tree entries of an open folder, in the order of their names."""
         _make_usable(handle)
-        names = sorted(map(os.fsencode, os.listdir(handle)))
-        found = (self._entry(handle, name, prefix + name) for name in names if name not in skip)
-        return [entry for entry in found if entry is not None]
+        found = []
+        for name in sorted(map(os.fsencode, os.listdir(handle))):
+            entry = None if name in skip else self._entry(handle, name, prefix + name)
+            if entry is not None:
+                found.append(entry)
+        return found
 
     def _entry(self, parent: int, name: bytes, path: bytes) -> TreeEntry | None:
         if is_git_name(name):
