@@ -132,6 +132,7 @@ def git(
     arguments: Sequence[str],
     *,
     git_folder: Path,
+    cwd: Path | None = None,
     environment: Mapping[str, str] | None = None,
     stdin: bytes | None = None,
     timeout: float = 600.0,
@@ -144,6 +145,8 @@ def git(
     Args:
         arguments: What follows ``git``.
         git_folder: Becomes GIT_DIR. Never one that an agent could write to.
+        cwd: The working directory (git takes it for the work tree if GIT_WORK_TREE is not set); by
+            default the git folder.
         environment: More variables: GIT_INDEX_FILE, GIT_WORK_TREE and the like.
         stdin: What it reads; by default nothing.
         timeout: Seconds until it is ended.
@@ -154,7 +157,7 @@ def git(
     program = _git_program()
     result = tool(
         [program, *_GIT_SETTINGS, *arguments],
-        cwd=git_folder,
+        cwd=cwd or git_folder,
         environment={**_GIT_ENVIRONMENT, "GIT_DIR": str(git_folder), **(environment or {})},
         stdin=stdin,
         timeout=timeout,

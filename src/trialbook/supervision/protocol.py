@@ -19,8 +19,8 @@ def request_bytes(command: Command, limits: Limits) -> bytes:
     Raises:
         ValueError: something in the command cannot be passed to a process, in plain words.
     """
-    if not command.argv:
-        raise ValueError("there is no program to run: the command is empty")
+    if not command.argv or not command.argv[0]:
+        raise ValueError("there is no program to run: the command names none")
     minutes, size = limits.minutes, limits.output_mb
     environment = {_raw(name): _raw(value) for name, value in command.environment.items()}
     for name in environment:
