@@ -1,0 +1,177 @@
+"""Configurations of a suite: checking one with all that it names, and building its value."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trialbook.formats.document import Document, Pointer
+from trialbook.formats.mistakes import nearest
+from trialbook.formats.schema import check_schema
+from trialbook.model.suite import Configuration, Network
+from trialbook.storage.suite_reading import Reading, below, mapping_of, value_of
+from trialbook.storage.suite_tasks import TaskFile
+
+_PLACEHOLDERS = ("task", "repetition")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigurationFile:
+    """A configuration that was read, with or without mistakes."""
+
+    name: str
+    document: Document
+
+
+def configuration_files(suite_folder: Path) -> list[Path]:
+    """The files in ``configurations/`` that are, or look like, YAML."""
+    folder = suite_folder / "configurations"
+    if not folder.is_dir():
+        return []
+    return sorted(
+        path
+        for path in folder.iterdir()
+        if path.suffix in {".yaml", ".yml"} and not path.name.startswith(".")
+    )
+
+
+def check_configuration(
+    reading: Reading, path: Path, tasks: Sequence[TaskFile], repetitions: int
+) -> ConfigurationFile | None:
+    """Check a configuration and everything that it names; None if it cannot be read."""
+    if path.suffix == ".yml":
+        reading.add(path, "this file is not looked at", f"rename it to {path.stem}.yaml")
+        return None
+    reading.named(path, path.stem)
+    document = reading.document(path, "configuration")
+    if document is None:
+        return None
+    name = value_of(document, ("configuration",), str)
+    if name is not None and name != path.stem:
+        message = f"the configuration is called `{name}`, but its file `{path.name}`"
+        reading.at(document, ("configuration",), message, "rename one of the two")
+    owner = _owner(path.stem)
+    reading.freeze(owner, path)
+    _check_plugins(reading, document)
+    instructions = value_of(document, ("instructions",), str)
+    folder = below(reading.folder / "instructions", instructions)
+    if folder is not None and reading.found(document, ("instructions",), folder, folder=True):
+        reading.freeze(owner, folder)
+    for folder in _files_folders(reading, document, tasks, repetitions):
+        reading.freeze(owner, folder)
+    _check_reference(reading, document, tasks)
+    for name in set(value_of(document, ("secrets",), list) or []) & set(
+        value_of(document, ("environment",), dict) or {}
+    ):
+        message = f"`{name}` is a secret, so its value must not be written here"
+        reading.at(document, ("environment", name), message, "remove it", key=True)
+    return ConfigurationFile(name=path.stem, document=document)
+
+
+def build_configuration(reading: Reading, file: ConfigurationFile) -> Configuration:
+    """The value of a configuration without mistakes."""
+    written = mapping_of(file.document)
+    return Configuration(
+        name=file.name,
+        agent=written["agent"],
+        version=written.get("version"),
+        model=written.get("model"),
+        reasoning=written.get("reasoning"),
+        instructions=written.get("instructions"),
+        approval=written.get("approval"),
+        sandbox=written.get("sandbox"),
+        network=_network(written.get("network", "open")),
+        environment=dict(written.get("environment", {})),
+        pass_environment=tuple(written.get("pass_environment", ())),
+        secrets=tuple(written.get("secrets", ())),
+        limits=dict(written["limits"]) if "limits" in written else None,
+        parameters=written.get("with", {}),
+        files=written.get("files"),
+        gives_reference=written.get("gives_reference", False),
+        description=written.get("description", ""),
+        digests=reading.digests(_owner(file.name)),
+    )
+
+
+def _owner(name: str) -> str:
+    return f"configuration {name}"
+
+
+def _network(written: Any) -> Network:  # noqa: ANN401 - a word or a mapping
+    if isinstance(written, dict):
+        return Network(mode="allow", allow=tuple(written["allow"]))
+    return Network(mode=written)
+
+
+def _check_plugins(reading: Reading, document: Document) -> None:
+    agent_name = value_of(document, ("agent",), str)
+    if agent_name:
+        agent = reading.plugin("agents", agent_name, document, ("agent",))
+        parameters = mapping_of(document).get("with", {})
+        if agent is not None and isinstance(parameters, dict):
+            reading.problems += check_schema(
+                document, agent.parameters, at=("with",), data=parameters
+            )
+    sandbox = value_of(document, ("sandbox",), str)
+    if sandbox:
+        reading.plugin("sandboxes", sandbox, document, ("sandbox",))
+
+
+def _files_folders(
+    reading: Reading, document: Document, tasks: Sequence[TaskFile], repetitions: int
+) -> list[Path]:
+    """The folders that ``files`` names for all trials; those that are missing are reported."""
+    pointer: Pointer = ("files",)
+    template = value_of(document, pointer, str)
+    if template is None or below(reading.folder, template) is None:
+        return []
+    if fault := _template_fault(template):
+        message, _, hint = fault.partition("; ")
+        reading.at(document, pointer, message, hint)
+        return []
+    folders = [
+        reading.folder / name for name in dict.fromkeys(_expanded(template, tasks, repetitions))
+    ]
+    missing = [reading.shown(folder) for folder in folders if not folder.is_dir()]
+    if missing:
+        others = f", and {len(missing) - 1} more are missing" if missing[1:] else ""
+        message = f"there is no folder `{missing[0]}`{others}"
+        reading.at(document, pointer, message, "add it, or correct the path")
+    return [folder for folder in folders if folder.is_dir()]
+
+
+def _expanded(template: str, tasks: Sequence[TaskFile], repetitions: int) -> Iterator[str]:
+    for task in tasks:
+        for repetition in range(1, repetitions + 1):
+            yield template.format(task=task.name, repetition=repetition)
+
+
+def _template_fault(template: str) -> str:
+    known = " and ".join(f"{{{name}}}" for name in _PLACEHOLDERS)
+    try:
+        parts = list(string.Formatter().parse(template))
+    except ValueError:
+        return f"the path has a lone brace; braces are for {known}"
+    for _, name, form, conversion in parts:
+        if name is None:
+            continue
+        if name not in _PLACEHOLDERS or form or conversion:
+            near = nearest(name, _PLACEHOLDERS) or f"known are {known}"
+            return f"unknown placeholder `{{{name}}}`; {near}"
+    return ""
+
+
+def _check_reference(reading: Reading, document: Document, tasks: Sequence[TaskFile]) -> None:
+    if value_of(document, ("gives_reference",), bool) is not True:
+        return
+    pointer: Pointer = ("gives_reference",)
+    if "files" in mapping_of(document):
+        message = "an agent that gets the reference gets no other files"
+        reading.at(document, ("files",), message, "remove `files` or `gives_reference`", key=True)
+    without = [task.name for task in tasks if not task.has_answer]
+    if without:
+        message = f"there is no reference to give in task {', '.join(without)}"
+        reading.at(document, pointer, message, "add `reference:` to the task")

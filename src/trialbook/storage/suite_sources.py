@@ -1,0 +1,144 @@
+"""Where trees and tools come from, as suites write it: snapshots, references, toolchains."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from trialbook.formats.document import Document, Pointer
+from trialbook.model.digest import sha256
+from trialbook.model.suite import Reference, Snapshot, SnapshotKind, Toolchain
+from trialbook.storage.suite_reading import Reading, below, value_of
+
+_REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|[^/]+@[^/]+:")
+_PINNED = re.compile(r"===?[^*]+$| @ ")
+_UNFROZEN = ("-r", "-c", "-e", "--requirement", "--constraint", "--editable")
+
+
+def check_source(reading: Reading, document: Document, at: Pointer, task_folder: Path) -> None:
+    """What a snapshot names has to be there, and inside the suite if it is no repository."""
+    source = value_of(document, at, dict) or {}
+    git = source.get("git")
+    if isinstance(git, str) and git and not _REMOTE.match(git) and git[0] not in "/~":
+        repository = task_folder / git
+        if not repository.is_dir():
+            where = os.path.normpath(repository)
+            message = f"there is no repository `{where}`"
+            reading.at(document, (*at, "git"), message, "the path goes from the task's folder")
+    for kind in ("folder", "archive"):
+        location = source.get(kind)
+        if isinstance(location, str) and location and location[0] not in "/~":
+            path = Path(os.path.normpath(task_folder / location))
+            _check_inside(reading, document, (*at, kind), path, task_folder)
+
+
+def _check_inside(
+    reading: Reading, document: Document, pointer: Pointer, path: Path, task_folder: Path
+) -> None:
+    is_folder = pointer[-1] == "folder"
+    if not path.is_relative_to(Path(os.path.normpath(reading.folder))):
+        hint = "keep it inside, in `snapshots/` say"
+        reading.at(document, pointer, "the path leads out of the suite", hint)
+        return
+    if is_folder and Path(os.path.normpath(task_folder)).is_relative_to(path):
+        hint = "give the snapshot a folder of its own"
+        reading.at(document, pointer, "the folder holds the task itself, its answer too", hint)
+        return
+    if not reading.found(document, pointer, path, folder=is_folder):
+        return
+    source = value_of(document, pointer[:-1], dict) or {}
+    inner = below(path, source.get("path"))
+    if is_folder and inner is not None:
+        reading.found(document, (*pointer[:-1], "path"), inner, folder=True)
+    digest = source.get("sha256")
+    if not is_folder and isinstance(digest, str) and len(digest) == len(sha256(b"")):
+        actual = sha256(path.read_bytes())
+        if actual != digest:
+            message = "this is not the archive's sha256"
+            reading.at(document, (*pointer[:-1], "sha256"), message, f"it has {actual}")
+
+
+def check_reference(reading: Reading, document: Document, task_folder: Path, owner: str) -> None:
+    """What a reference names has to be there; its files are frozen."""
+    written = mapping_or_patch(document.data.get("reference"))
+    for kind, is_folder in (("patch", False), ("overlay", True)):
+        path = below(task_folder, written.get(kind))
+        pointer: Pointer = ("reference", kind)
+        if path is not None and reading.found(document, pointer, path, folder=is_folder):
+            reading.freeze(owner, path)
+    check_source(reading, document, ("reference",), task_folder)
+
+
+def mapping_or_patch(written: Any) -> Mapping[str, Any]:  # noqa: ANN401 - whatever was written
+    """A reference in its long form."""
+    if isinstance(written, str):
+        return {"patch": written}
+    return written if isinstance(written, dict) else {}
+
+
+def check_toolchain(reading: Reading, document: Document) -> None:
+    """The requirements have to be there, and every line pinned; they are frozen with the suite."""
+    pointer: Pointer = ("toolchain", "requirements")
+    path = below(reading.folder, value_of(document, pointer, str))
+    if path is None or not reading.found(document, pointer, path):
+        return
+    if path not in reading.requirements:
+        reading.requirements.add(path)
+        reading.freeze("suite", path)
+        for number, line in enumerate(reading.text(path).splitlines(), 1):
+            _check_requirement(reading, path, number, line)
+
+
+def _check_requirement(reading: Reading, path: Path, number: int, line: str) -> None:
+    text = line.partition(" #")[0].rstrip("\\ ").strip()
+    if not text or text.startswith("#"):
+        return
+    if text.split("=")[0].split()[0] in _UNFROZEN:
+        message, hint = "this names another file, which is not frozen", "write its lines here"
+    elif text.startswith("-") or _PINNED.search(text.partition(";")[0].partition(" --")[0].strip()):
+        return
+    else:
+        message, hint = f"`{text}` is not pinned", "write `name==version`"
+    reading.add_line(path, number, message, hint)
+
+
+def build_snapshot(written: Mapping[str, Any]) -> Snapshot:
+    """A snapshot from a mapping that has no mistakes."""
+    kind = next(kind for kind in SnapshotKind if kind.value in written)
+    return Snapshot(
+        kind=kind,
+        location=written[kind.value],
+        revision=written.get("commit") or written.get("version"),
+        sha256=written.get("sha256"),
+        path=written.get("path", "."),
+        into=written.get("into", "."),
+        remove=tuple(written.get("remove", ())),
+        submodules="submodules" in written,
+        lfs="lfs" in written,
+        links="links" in written,
+        case="case" in written,
+    )
+
+
+def build_reference(written: Any) -> Reference | None:  # noqa: ANN401 - text or a mapping
+    """A reference from what has no mistakes."""
+    if written is None:
+        return None
+    long = mapping_or_patch(written)
+    if "patch" in long:
+        return Reference(patch=long["patch"])
+    if "overlay" in long:
+        return Reference(overlay=long["overlay"])
+    return Reference(snapshot=build_snapshot(long))
+
+
+def build_toolchain(reading: Reading, document: Document) -> Toolchain | None:
+    """A toolchain from a file that has no mistakes, or None if it names none."""
+    requirements = value_of(document, ("toolchain", "requirements"), str)
+    if requirements is None:
+        return None
+    digest = sha256((reading.folder / requirements).read_bytes())
+    return Toolchain(requirements=requirements, requirements_sha256=digest)

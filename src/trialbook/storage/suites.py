@@ -1,0 +1,189 @@
+"""Suites on disk: finding them, reporting every mistake in one, and loading it as a value."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from trialbook.errors import Problem, UserError
+from trialbook.formats.document import Document, Pointer
+from trialbook.formats.mistakes import nearest
+from trialbook.model.acceptance import PolicyError, parse_policy
+from trialbook.model.suite import Comparison, Limits, Suite, merge_limits
+from trialbook.registry import Registry
+from trialbook.storage.suite_configurations import (
+    ConfigurationFile,
+    build_configuration,
+    check_configuration,
+    configuration_files,
+)
+from trialbook.storage.suite_reading import Reading, mapping_of, name_fault, value_of
+from trialbook.storage.suite_sources import build_toolchain, check_toolchain
+from trialbook.storage.suite_tasks import TaskFile, build_task, check_task, task_folders
+
+SUITE_FILE = "suite.yaml"
+DEFAULT_REPETITIONS = 3
+
+
+def suite_names(root: Path) -> list[str]:
+    """The suites of a ledger: folders below ``suites/`` that have a ``suite.yaml``."""
+    folder = root / "suites"
+    if not folder.is_dir():
+        return []
+    return sorted(
+        child.name
+        for child in folder.iterdir()
+        if not child.name.startswith(".") and (child / SUITE_FILE).is_file()
+    )
+
+
+def check_suite(root: Path, name: str, registry: Registry) -> list[Problem]:
+    """Every mistake in a suite, sorted by path, line and column; empty if there is none.
+
+    Raises:
+        UserError: there is no suite of that name.
+    """
+    return sorted(set(_read(root, name, registry).reading.problems))
+
+
+def load_suite(root: Path, name: str, registry: Registry) -> Suite:
+    """A suite without mistakes, with the digests of every file that is frozen in it.
+
+    Raises:
+        UserError: there is no such suite, or it has mistakes; holds all of them.
+    """
+    found = _read(root, name, registry)
+    if found.reading.problems or found.document is None:
+        raise UserError(problems=sorted(set(found.reading.problems)))
+    return _build(found, found.document)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """All files of a suite, read and checked."""
+
+    reading: Reading
+    document: Document | None
+    tasks: tuple[TaskFile, ...]
+    configurations: tuple[ConfigurationFile, ...]
+
+
+def _read(root: Path, name: str, registry: Registry) -> _Found:
+    folder = root / "suites" / name
+    if name_fault(name) or not folder.is_dir():
+        known = suite_names(root)
+        here = f"here are: {', '.join(known)}" if known else "make one: trialbook suite new NAME"
+        raise UserError(f"there is no suite named {name!r}", hint=nearest(name, known) or here)
+    if not folder.resolve().is_relative_to(root.resolve()):
+        raise UserError(
+            f"the suite {name!r} is a symbolic link that leads out of the ledger",
+            hint="put the folder itself into suites/",
+        )
+    reading = Reading(root, name, registry)
+    document = reading.document(folder / SUITE_FILE, "suite")
+    reading.freeze("suite", folder / SUITE_FILE)
+    tasks = [check_task(reading, task) for task in task_folders(folder)]
+    read_tasks = [task for task in tasks if task is not None]
+    repetitions = value_of(document, ("repetitions",), int) if document else None
+    configurations = [
+        check_configuration(reading, path, read_tasks, repetitions or DEFAULT_REPETITIONS)
+        for path in configuration_files(folder)
+    ]
+    read_configurations = [item for item in configurations if item is not None]
+    if not tasks:
+        reading.add(folder / "tasks", "the suite has no task", f"trialbook task new {name} NAME")
+    if document is not None and isinstance(document.data, dict):
+        _check_suite(reading, document, read_tasks)
+    return _Found(
+        reading=reading,
+        document=document,
+        tasks=tuple(read_tasks),
+        configurations=tuple(read_configurations),
+    )
+
+
+def _check_suite(reading: Reading, document: Document, tasks: Sequence[TaskFile]) -> None:
+    name = value_of(document, ("suite",), str)
+    if name is not None and name != reading.name:
+        message = f"the suite is called `{name}`, but its folder `{reading.name}`"
+        reading.at(document, ("suite",), message, "rename one of the two")
+    check_toolchain(reading, document)
+    listed = value_of(document, ("configurations",), list) or []
+    files = [path.stem for path in configuration_files(reading.folder) if path.suffix == ".yaml"]
+    for index, item in enumerate(listed):
+        if isinstance(item, str) and not name_fault(item) and item not in files:
+            message = f"there is no configuration `{item}`"
+            hint = nearest(item, files) or f"add configurations/{item}.yaml"
+            reading.at(document, ("configurations", index), message, hint)
+    _check_comparison(reading, document, [item for item in listed if isinstance(item, str)])
+    _check_policy(reading, document, tasks)
+
+
+def _check_comparison(reading: Reading, document: Document, listed: Sequence[str]) -> None:
+    sides = {}
+    for side in ("baseline", "candidate"):
+        pointer: Pointer = ("compare", side)
+        sides[side] = value_of(document, pointer, str)
+        if sides[side] and not name_fault(sides[side]) and sides[side] not in listed:
+            message = f"`{sides[side]}` is not among the suite's configurations"
+            hint = nearest(sides[side], listed) or "add it under `configurations`"
+            reading.at(document, pointer, message, hint)
+    if sides["baseline"] and sides["baseline"] == sides["candidate"]:
+        message = "a configuration cannot be compared with itself"
+        reading.at(document, ("compare", "candidate"), message, "name another one")
+
+
+def _check_policy(reading: Reading, document: Document, tasks: Sequence[TaskFile]) -> None:
+    pointer: Pointer = ("accept",)
+    text = value_of(document, pointer, str)
+    if not text:
+        return
+    try:
+        policy = parse_policy(text)
+    except PolicyError as error:
+        hint = "join graders with `and`, `or`, `not` and parentheses: acceptance and checks"
+        reading.at(document, pointer, error.message, hint, offset=error.position)
+        return
+    for grader in sorted(policy.graders):
+        without = [task for task in tasks if grader not in _graders(task)]
+        if without:
+            used = {name for task in tasks for name in _graders(task)}
+            names = ", ".join(task.name for task in without)
+            whose = "no task has a" if len(without) == len(tasks) else f"task {names} has no"
+            hint = nearest(grader, used) or f"add `- {grader}: ...` to the graders of the task"
+            found = re.search(rf"(?<![a-z0-9_:-]){re.escape(grader)}(?![a-z0-9_-])", text)
+            offset = found.start() if found else 0
+            message = f"{whose} grader `{grader}`"
+            reading.at(document, pointer, message, hint, offset=offset)
+
+
+def _graders(task: TaskFile) -> set[str]:
+    return {use.grader for use in task.graders}
+
+
+def _build(found: _Found, document: Document) -> Suite:
+    reading, written = found.reading, mapping_of(document)
+    toolchain = build_toolchain(reading, document)
+    by_name = {item.name: item for item in found.configurations}
+    compare = written.get("compare")
+    return Suite(
+        name=reading.name,
+        folder=os.path.relpath(reading.folder, reading.root),
+        protocol=int(written["protocol"]),
+        decision=written["decision"],
+        accept=written["accept"],
+        tasks=tuple(build_task(reading, task, toolchain) for task in found.tasks),
+        configurations=tuple(
+            build_configuration(reading, by_name[name]) for name in written["configurations"]
+        ),
+        repetitions=int(written.get("repetitions", DEFAULT_REPETITIONS)),
+        limits=merge_limits(Limits(), written.get("limits")),
+        limits_are_failures=written.get("limits_are_failures", True),
+        rerun=dict(written.get("rerun", {})),
+        compare=Comparison(**compare) if compare else None,
+        description=written.get("description", ""),
+        files=reading.digests("suite"),
+    )
