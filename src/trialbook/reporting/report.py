@@ -1,0 +1,238 @@
+"""``report.md``: what one run came to, for a reader of the repository.
+
+Computed from the ledger alone, without clock or locale; made again, it is the same byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from trialbook.model.outcome import Outcome
+from trialbook.model.plan import SlotKey
+from trialbook.reporting.checks import check_counts
+from trialbook.reporting.markdown import code, prose, table
+from trialbook.reporting.notices import notices
+from trialbook.reporting.results import RunResults, load_results
+from trialbook.reporting.summary import ChecksCount, ConfigurationSummary, Spend, Summary
+from trialbook.reporting.wording import (
+    LETTERS,
+    bounds,
+    listed,
+    money,
+    number_of,
+    others,
+    rate,
+    ratio,
+    words,
+)
+from trialbook.storage.reader import Reader, RunRef
+
+
+def report_md(reader: Reader, run: RunRef) -> bytes:
+    """The bytes of ``report.md`` for a run in the ledger.
+
+    Raises:
+        RecordError: a record that cannot be read.
+    """
+    return render_report(load_results(reader, run))
+
+
+def render_report(results: RunResults) -> bytes:
+    """The same for results that are at hand."""
+    summary = results.summary
+    plan = results.plan
+    sections = [
+        f"# {code(f'{plan.suite}@{plan.protocol}')}: run {code(plan.run)}\n",
+        f"> {prose(plan.decision)}\n",
+        *_notices(results),
+        "## Accepted\n",
+        *_accepted(summary),
+        *_checks(summary),
+        *_failed_checks(results),
+        "## Tasks and configurations\n",
+        *_matrix(summary),
+        *_not_accepted(summary),
+        "## Spend\n",
+        *_spend(summary),
+        "## How it was run\n",
+        *_facts(results),
+    ]
+    return ("\n".join(sections)).encode()
+
+
+def _notices(results: RunResults) -> Iterator[str]:
+    lines = [f"- **{prose(n.title)}.** {prose(n.text)}\n" for n in notices(results)]
+    if lines:
+        yield "".join(lines)
+
+
+def _accepted(summary: Summary) -> Iterator[str]:
+    head = ["configuration", "what it is", "all scheduled", "why the rest were not"]
+    head += ["valid executions", "if missing slots were known"]
+    yield table(head, (_accepted_row(row) for row in summary.configurations), numbers=(2, 4))
+    yield (
+        f"Each number is accepted slots of counted slots, over "
+        f"{number_of(len(summary.tasks), 'task')} with "
+        f"{number_of(summary.repetitions, 'repetition')} each. *All scheduled* counts every slot "
+        "by its first trial, slots that never ran included. *Valid executions* counts slots by "
+        "their last trial and leaves out those that ended in a failure of ours or of a service, "
+        "or that wait for a person.\n"
+    )
+
+
+def _accepted_row(row: ConfigurationSummary) -> list[str]:
+    counts = row.counts
+    return [
+        code(row.name),
+        row.label or "agent",
+        rate(counts.all_scheduled),
+        others(counts) or "all accepted",
+        rate(counts.valid_execution),
+        bounds(counts) or "none missing",
+    ]
+
+
+def _checks(summary: Summary) -> Iterator[str]:
+    graders = sorted({c.grader for row in summary.configurations for c in row.checks})
+    for grader in graders:
+        yield f"## Graded by {code(grader)}\n"
+        head = ["configuration", *(f"r{n}" for n in range(1, summary.repetitions + 1))]
+        rows = [
+            [code(row.name), *(checks_said(c) for c in row.checks if c.grader == grader)]
+            for row in summary.configurations
+            if any(c.grader == grader for c in row.checks)
+        ]
+        yield table(head, rows, numbers=range(1, summary.repetitions + 1))
+    if graders:
+        yield "Checks passed of checks asked, over all tasks, in each repetition.\n"
+
+
+def checks_said(count: ChecksCount) -> str:
+    """One repetition's checks: ``9/9``, and how many slots were graded where not all were."""
+    if not count.graded:
+        return "not graded"
+    said = f"{count.passed}/{count.total}"
+    if count.graded == count.slots:
+        return said
+    return f"{said} ({count.graded} of {count.slots} slots graded)"
+
+
+def _failed_checks(results: RunResults) -> Iterator[str]:
+    counts = check_counts(results)
+    failed = [check for check in counts if not check.always_passed]
+    if not failed:
+        return
+    yield "## Checks answered *no*\n"
+    configurations = list(results.plan.configurations)
+    yield table(
+        ["task", "check", *(code(name) for name in configurations)],
+        (
+            [code(c.task), code(c.id), *(ratio(c.passed[name]) for name in configurations)]
+            for c in failed
+        ),
+        numbers=range(2, len(configurations) + 2),
+    )
+    rest = len(counts) - len(failed)
+    if rest:
+        yield f"{number_of(rest, 'other check')} passed whenever asked.\n"
+
+
+def _matrix(summary: Summary) -> Iterator[str]:
+    names = [row.name for row in summary.configurations]
+    yield table(
+        ["task", *(code(name) for name in names)],
+        ([code(task), *(_cell(summary, task, name) for name in names)] for task in summary.tasks),
+    )
+    used = [outcome for outcome in LETTERS if outcome in summary.total.outcomes]
+    legend = listed(f"{LETTERS[outcome]} {words(outcome)}" for outcome in used)
+    yield f"One letter a repetition: {legend}. `+` marks a slot that was run again.\n"
+
+
+def _cell(summary: Summary, task: str, configuration: str) -> str:
+    letters = []
+    for repetition in range(1, summary.repetitions + 1):
+        cell = summary.cells.get(SlotKey(task, configuration, repetition))
+        if cell is not None:
+            letters.append(LETTERS[cell.outcome] + ("+" if len(cell.trials) > 1 else ""))
+    return f"`{' '.join(letters)}`" if letters else ""
+
+
+def _not_accepted(summary: Summary) -> Iterator[str]:
+    trials = [
+        trial
+        for cell in summary.cells.values()
+        for trial in cell.trials
+        if trial.outcome is not Outcome.ACCEPTED
+    ]
+    if not trials:
+        return
+    yield "## Trials that were not accepted\n"
+    trials.sort(key=lambda trial: (trial.slot, trial.rerun))
+    yield "".join(
+        f"- {code(trial.path)}: {words(trial.outcome)}: {code(trial.reason)}\n" for trial in trials
+    )
+
+
+def _spend(summary: Summary) -> Iterator[str]:
+    yield table(
+        ["configuration", "basis", "amount", "trials"],
+        (
+            [code(row.name), prose(words(entry.basis)), amount_said(entry), str(entry.trials)]
+            for row in summary.configurations
+            for entry in row.spend
+        ),
+        numbers=(2, 3),
+    )
+    yield "All trials count, replaced ones too. Amounts with different bases are not added up.\n"
+
+
+def amount_said(entry: Spend) -> str:
+    """An amount, or that it is not known."""
+    return "unknown" if entry.usd is None else money(entry.usd)
+
+
+def _facts(results: RunResults) -> Iterator[str]:
+    plan = results.plan
+    facts: list[tuple[str, str]] = [
+        ("planned", prose(plan.created)),
+        ("status", prose(plan.status)),
+        ("accepted when", code(plan.accept)),
+        ("run again", rerun_said(plan.rerun)),
+        ("order", f"{plan.schedule_method}, seed {code(plan.seed)}"),
+        ("at once", number_of(plan.jobs, "trial")),
+        ("program", prose(f"trialbook {plan.runner.trialbook}, Python {plan.runner.python}")),
+        ("machine", prose(plan.runner.platform)),
+        ("suite's digest", code(plan.suite_digest)),
+    ]
+    yield table(["fact", "value"], (list(fact) for fact in facts))
+    yield table(
+        ["task", "starts from", "tree"],
+        ([code(n), prose(t.source), code(t.tree)] for n, t in plan.tasks.items()),
+    )
+    yield table(
+        ["configuration", "agent", "model", "sandbox", "digest"],
+        (
+            [
+                code(name),
+                code(c.agent),
+                code(c.model) if c.model else "none",
+                code(c.sandbox),
+                code(c.digest),
+            ]
+            for name, c in plan.configurations.items()
+        ),
+    )
+
+
+def rerun_said(policy: dict[str, int | None]) -> str:
+    """The rerun policy in words: ``environment failure once, cancelled any number of times``."""
+    parts: Iterable[str] = (
+        f"{words(outcome)} {_times(times)}" for outcome, times in policy.items() if times != 0
+    )
+    return ", ".join(parts) or "never"
+
+
+def _times(times: int | None) -> str:
+    if times is None:
+        return "any number of times"
+    return "once" if times == 1 else f"{times} times"
