@@ -17,8 +17,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
 
-from trialbook.errors import EnvironmentProblem, Problem, TrialbookError
+from trialbook.errors import EnvironmentProblem, Problem, TrialbookError, UserError
+from trialbook.formats.authored import parse_document, read_document
+from trialbook.formats.document import Document
 from trialbook.formats.patch_folder import apply_patch_to_folder
+from trialbook.formats.schema import check_schema, load_schema
 from trialbook.model.grade import Check, Finding, Grade, GradeStatus, Severity
 from trialbook.model.paths import path_to_text, text_to_path
 from trialbook.model.process import Command, Ended, ProcessResult
@@ -34,6 +37,7 @@ __all__ = [
     "ChangedFile",
     "Check",
     "Command",
+    "Document",
     "Ended",
     "EnvironmentProblem",
     "Evidence",
@@ -59,9 +63,14 @@ __all__ = [
     "TrialSpec",
     "TrialbookError",
     "Usage",
+    "UserError",
     "Worker",
     "apply_patch_to_folder",
+    "check_schema",
+    "load_schema",
+    "parse_document",
     "path_to_text",
+    "read_document",
     "text_to_path",
 ]
 
@@ -332,17 +341,24 @@ class Executor(Protocol):
 class Page:
     """One page of the site: where it goes, which template draws it, and with what.
 
-    ``path`` is relative to the site's root and ends in ``.html``.
+    ``path`` is relative to the site's root and ends in ``.html``. ``context`` is plain data; the
+    template escapes all of it, and may draw Markdown with ``{{ markdown(text) }}``. A page with a
+    ``navigation`` label is linked under it from every page's header.
     """
 
     path: str
     template: str
     title: str
     context: Mapping[str, Any]
+    navigation: str = ""
 
 
 class Pages(Protocol):
-    """Adds pages to the site. ``templates`` is a folder with the templates it brings, or None."""
+    """Adds pages to the site.
+
+    ``templates`` is a folder with the templates it brings, or None. They may extend the theme's
+    ``base.html``; one that has the name of a template of the theme is never used.
+    """
 
     name: str
     templates: Path | None
