@@ -1,0 +1,60 @@
+"""Where each page is and how pages lead to each other; no name leads out of the site."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+
+from trialbook.storage.reader import RunRef
+
+OVERVIEW = "index.html"
+_SAFE = re.compile(r"[A-Za-z0-9_-]")
+_SPLIT = re.compile(r"[#?]")
+
+
+def segment(name: str) -> str:
+    """A name as one segment of a path: the same name gives the same segment, others give others.
+
+    Letters, digits, ``-``, ``_`` and inner dots stay; every other byte becomes ``=XX``, which is
+    safe in file names and addresses alike. No segment is empty, hidden, ``.`` or ``..``.
+    """
+    out: list[str] = []
+    for index, char in enumerate(name):
+        if _SAFE.fullmatch(char) or (char == "." and 0 < index < len(name) - 1):
+            out.append(char)
+        else:
+            out += [f"={byte:02X}" for byte in char.encode("utf-8", "surrogatepass")]
+    return "".join(out) or "="
+
+
+def relative(page: str, target: str) -> str:
+    """The address that leads from one page to another file of the site.
+
+    Both are paths from the site's root; the target may carry a fragment.
+    """
+    found = _SPLIT.search(target)
+    path, rest = (target[: found.start()], target[found.start() :]) if found else (target, "")
+    if path == page and rest:
+        return rest
+    return posixpath.relpath(path, posixpath.dirname(page) or ".") + rest
+
+
+def suite_page(suite: str) -> str:
+    """The page of a suite."""
+    return f"suites/{segment(suite)}/index.html"
+
+
+def run_folder(run: RunRef) -> str:
+    """The folder of a run's pages."""
+    return f"runs/{segment(run.suite)}/{segment(run.run)}"
+
+
+def run_page(run: RunRef) -> str:
+    """The page of a run."""
+    return f"{run_folder(run)}/index.html"
+
+
+def trial_page(run: RunRef, trial: str) -> str:
+    """The page of a trial, by its path inside the run."""
+    parts = [segment(part) for part in trial.split("/")]
+    return f"{run_folder(run)}/{'/'.join(parts)}.html"

@@ -1,0 +1,60 @@
+"""A parsed patch in the form that templates draw, within what a page can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from trialbook.reporting.wording import number_of
+from trialbook.site.diff import FileDiff, Line
+
+# Files longer than this are folded; lines beyond the page's whole are left out, and said so.
+_FOLD_LINES = 400
+_PAGE_LINES = 6000
+_LINE_CHARACTERS = 2000
+_MARKS = {"added": "+", "deleted": "-", "context": " ", "hunk": "", "note": ""}
+
+
+def diff_figure(files: Sequence[FileDiff]) -> list[dict[str, Any]]:
+    """Every file with its lines; anchors count files and carry line numbers, never names."""
+    left = _PAGE_LINES
+    figures = []
+    for number, file in enumerate(files, start=1):
+        shown = file.lines[:left]
+        left -= len(shown)
+        figures.append(
+            {
+                "anchor": f"f{number}",
+                "path": file.path,
+                "old_path": file.old_path,
+                "status": file.status,
+                "binary": file.binary,
+                "insertions": file.insertions,
+                "deletions": file.deletions,
+                "notes": file.notes,
+                "fold": len(file.lines) > _FOLD_LINES,
+                "hidden": len(file.lines) - len(shown),
+                "lines": [_line(line, f"f{number}") for line in shown],
+            }
+        )
+    return figures
+
+
+def _line(line: Line, file: str) -> dict[str, Any]:
+    text = line.text
+    if len(text) > _LINE_CHARACTERS:
+        rest = len(text) - _LINE_CHARACTERS
+        text = f"{text[:_LINE_CHARACTERS]} [{number_of(rest, 'more character')}]"
+    anchor = ""
+    if line.new is not None:
+        anchor = f"{file}n{line.new}"
+    elif line.old is not None:
+        anchor = f"{file}o{line.old}"
+    return {
+        "kind": line.kind,
+        "mark": _MARKS[line.kind],
+        "text": text,
+        "old": line.old,
+        "new": line.new,
+        "anchor": anchor,
+    }

@@ -1,0 +1,218 @@
+"""The page of a trial: what was asked, what was changed, how it was judged, all the evidence."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trialbook.api import Page
+from trialbook.formats.records import plain
+from trialbook.formats.visible import decode
+from trialbook.model.grade import Check, Finding, Grade
+from trialbook.model.trial import Trial
+from trialbook.reporting.summary import AMOUNT, Cell, Summary
+from trialbook.reporting.wording import duration, size, words
+from trialbook.site.addresses import run_page, suite_page, trial_page
+from trialbook.site.diff import FileDiff, parse_diff
+from trialbook.site.diff_figure import diff_figure
+from trialbook.site.figures import cell_figure, outcome_figure, trial_link, when
+from trialbook.site.text import excerpt
+from trialbook.storage.reader import RunRef
+
+_LOG_HEAD = 48_000
+_LOG_TAIL = 16_000
+_ATTEMPT = re.compile(r"sessions/(\d+)/attempt-(\d+)/(.+)")
+_PROMPT = "prompt.md"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialFiles:
+    """A trial's record with the files of its folder that the page shows, and its grades."""
+
+    trial: Trial
+    grades: Sequence[Grade]
+    patch: bytes | None
+    texts: Mapping[str, bytes]
+
+
+def shown_as_text(path: str) -> bool:
+    """Whether a file of a trial's folder is text that its page shows."""
+    return path.endswith((".txt", ".md", ".log")) and not path.startswith("grades/")
+
+
+def page_of_trial(run: RunRef, summary: Summary, files: TrialFiles) -> Page:
+    """The page of one trial."""
+    trial = files.trial
+    diff = parse_diff(files.patch) if files.patch else []
+    cell = summary.cells.get(trial.slot)
+    context = {
+        "suite": {"name": trial.suite, "page": suite_page(trial.suite)},
+        "run": {"name": trial.run, "page": run_page(run)},
+        "task": trial.task,
+        "configuration": trial.configuration,
+        "repetition": trial.repetition,
+        "rerun": trial.rerun,
+        "nature": _nature(summary, trial.configuration),
+        "status": trial.status,
+        "outcome": outcome_figure(trial.outcome),
+        "reason": trial.reason,
+        "graded_anyway": trial.graded_anyway,
+        "chain": _chain(run, trial, cell),
+        "neighbours": _neighbours(run, summary, trial),
+        "grades": [_grade(grade, diff) for grade in files.grades],
+        "change": plain(trial.change) if trial.change else None,
+        "diff": diff_figure(diff),
+        "prompts": _texts(files.texts, prompts=True),
+        "logs": _texts(files.texts, prompts=False),
+        "agent": plain(trial.agent) if trial.agent else None,
+        "isolation": plain(trial.isolation) if trial.isolation else None,
+        "workspace": plain(trial.workspace) if trial.workspace else None,
+        "usage": _usage(trial),
+        "attempts": [_attempt(plain(attempt)) for attempt in trial.attempts],
+        "started": when(trial.started),
+        "stages": [
+            {"name": words(stage.name), "took": duration(stage.seconds)} for stage in trial.stages
+        ],
+        "artifacts": [{"path": path, "sha256": d} for path, d in trial.artifacts.items()],
+        "plan": {"commit": trial.plan_commit, "sha256": trial.plan_sha256},
+        "commands": _commands(trial),
+    }
+    title = f"{trial.task} · {trial.configuration} · r{trial.repetition}"
+    if trial.rerun:
+        title += f", rerun {trial.rerun}"
+    path = trial_page(run, trial.path)
+    return Page(path=path, template="trial.html", title=title, context=context)
+
+
+def _nature(summary: Summary, configuration: str) -> str:
+    return next((r.nature for r in summary.configurations if r.name == configuration), "")
+
+
+def _chain(run: RunRef, trial: Trial, cell: Cell | None) -> list[dict[str, Any]]:
+    """All trials of the slot where it has more than one, this one marked."""
+    trials = cell.trials if cell else ()
+    if len(trials) < 2:  # noqa: PLR2004 - a chain of one needs no list
+        return []
+    return [
+        {
+            **trial_link(run, other),
+            "here": other.path == trial.path,
+            "because": words(other.rerun_reason or ""),
+        }
+        for other in trials
+    ]
+
+
+def _neighbours(run: RunRef, summary: Summary, trial: Trial) -> list[dict[str, Any]]:
+    """The same task under every configuration and repetition, to go from one to the other."""
+    rows = []
+    for configuration in summary.configurations:
+        cells = [
+            {**cell_figure(run, cell), "here": cell.slot == trial.slot}
+            for slot, cell in sorted(summary.cells.items())
+            if slot.task == trial.task and slot.configuration == configuration.name
+        ]
+        rows.append({"configuration": configuration.name, "cells": cells})
+    return rows
+
+
+def _grade(grade: Grade, diff: Sequence[FileDiff]) -> dict[str, Any]:
+    return {
+        "grader": grade.grader,
+        "version": grade.version,
+        "status": grade.status.value,
+        "accepted": grade.accepted,
+        "passed": grade.passed,
+        "total": grade.total,
+        "message": grade.message,
+        "checks": [_check(check, diff) for check in grade.checks],
+        "log": plain(excerpt(grade.log.encode("utf-8", "surrogatepass"), head=8000, tail=8000))
+        if grade.log
+        else None,
+    }
+
+
+def _check(check: Check, diff: Sequence[FileDiff]) -> dict[str, Any]:
+    return {
+        "id": check.id,
+        "question": check.question,
+        "severity": check.severity.value,
+        "answer": {True: "yes", False: "no", None: "unknown"}[check.passed],
+        "message": check.message,
+        "evidence": [
+            {**plain(finding), "anchor": _anchor(finding, diff)} for finding in check.evidence
+        ],
+    }
+
+
+def _anchor(finding: Finding, diff: Sequence[FileDiff]) -> str:
+    """Where the page's diff shows what a finding speaks of, or nothing."""
+    for number, file in enumerate(diff, start=1):
+        if file.path == finding.file:
+            line = finding.line
+            return f"f{number}n{line}" if line and file.shows(line) else f"f{number}"
+    return ""
+
+
+def _texts(texts: Mapping[str, bytes], *, prompts: bool) -> list[dict[str, Any]]:
+    """The text files of one kind, by session and attempt as their paths say."""
+    found = []
+    for path, data in texts.items():
+        if path.endswith(f"/{_PROMPT}") is not prompts:
+            continue
+        place = _ATTEMPT.fullmatch(path)
+        found.append(
+            {
+                "path": path,
+                "name": place[3] if place else path,
+                "session": int(place[1]) if place else None,
+                "attempt": int(place[2]) if place else None,
+                "size": size(len(data)),
+                "text": plain(excerpt(data, head=_LOG_HEAD, tail=_LOG_TAIL)),
+                "empty": not decode(data[:4096]).strip() and len(data) <= 4096,  # noqa: PLR2004
+            }
+        )
+    # What there is to read comes first, and of it what the agent said.
+    return sorted(found, key=lambda text: (text["empty"], not text["name"].endswith("stdout.txt")))
+
+
+def _usage(trial: Trial) -> list[dict[str, str]]:
+    """What was used as far as it is known, and what is not."""
+    usage = plain(trial.usage)
+    basis = words(usage.pop("basis"))
+    cost = usage.pop("cost_usd")
+    known = {words(name): f"{value:,}" for name, value in usage.items() if value is not None}
+    unknown = [words(name) for name, value in usage.items() if value is None]
+    if cost is not None and AMOUNT.fullmatch(cost):
+        known["cost"] = f"${cost} ({basis})"
+    else:
+        unknown.append("cost")
+    if unknown:
+        known["not known"] = ", ".join(unknown)
+    return [{"name": name, "value": value} for name, value in known.items()]
+
+
+def _attempt(attempt: dict[str, Any]) -> dict[str, Any]:
+    process = attempt["process"]
+    if process is not None:
+        attempt["took"] = duration(process["seconds"])
+        attempt["ended"] = words(process["ended"])
+        memory = process["max_rss_bytes"]
+        attempt["memory"] = "unknown" if memory is None else size(memory)
+    return attempt
+
+
+def _commands(trial: Trial) -> list[str]:
+    run = f"runs/{trial.suite}/{trial.run}"
+    folder = shlex.quote(f"{run}/{trial.path}")
+    commands = [
+        f"git log --stat -- {folder}",
+        f"git show HEAD:./{folder}/trial.json",
+        f"trialbook show {shlex.quote(f'{trial.run}/{trial.path}')}",
+    ]
+    if trial.change is not None:
+        commands.insert(2, f"git show HEAD:./{folder}/change.patch")
+    return commands
