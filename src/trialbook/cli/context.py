@@ -6,6 +6,7 @@ Results go to standard output, talk to standard error.
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 import click
 
 from trialbook.errors import UserError
+from trialbook.formats.visible import json_for_terminal
 from trialbook.system import System
 
 
@@ -54,7 +56,8 @@ class Context:
 
     def json(self, value: Any) -> None:  # noqa: ANN401 - any JSON value
         """Print a result as JSON."""
-        click.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+        text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+        click.echo(json_for_terminal(text))
 
     @property
     def on_terminal(self) -> bool:
@@ -65,6 +68,13 @@ class Context:
     def colour(self) -> bool:
         """Whether results may be coloured: on a terminal, and not with NO_COLOR set."""
         return sys.stdout.isatty() and not self.system.environ.get("NO_COLOR")
+
+    @property
+    def width(self) -> int | None:
+        """The columns of the terminal that results go to; None where they do not go to one."""
+        if not sys.stdout.isatty():
+            return None
+        return shutil.get_terminal_size().columns
 
 
 pass_context = click.make_pass_decorator(Context)

@@ -1,0 +1,235 @@
+"""``trialbook show``: one run, or one trial with all its evidence."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+
+from trialbook.cli.context import Context, pass_context
+from trialbook.cli.terminal import (
+    Column,
+    Part,
+    Text,
+    answer_text,
+    block,
+    facts,
+    heading,
+    matrix_parts,
+    outcome_text,
+    render,
+    safe,
+    summary_parts,
+    table,
+)
+from trialbook.formats.records import plain
+from trialbook.formats.visible import decode, unstyled
+from trialbook.model.grade import Check, Finding, Grade
+from trialbook.model.trial import Trial
+from trialbook.reporting.notices import notices
+from trialbook.reporting.results import RunResults, load_results
+from trialbook.reporting.summary import AMOUNT
+from trialbook.reporting.wording import duration, number_of, size, words
+from trialbook.storage.reader import Reader, RunRef
+
+_OUTPUT_LINES = 20
+_LINE_CHARACTERS = 400
+
+
+@click.command(epilog="Example: trialbook show 20261130-151526-3f9c/negative-amount/current/r2")
+@click.argument("what", metavar="RUN|TRIAL")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@pass_context
+def command(context: Context, what: str, *, as_json: bool) -> None:
+    """Show a run (RUN, or a beginning of it that no other run has) or one of its trials.
+
+    A trial is RUN/TASK/CONFIGURATION/r1 (a rerun: .../r1.rerun1).
+    """
+    reader = Reader.open(context.root())
+    found = reader.resolve(what)
+    if isinstance(found, RunRef):
+        _show_run(context, reader, found, as_json=as_json)
+    else:
+        _show_trial(context, reader, *found, as_json=as_json)
+
+
+# --- a run ---------------------------------------------------------------------------------------
+
+
+def _show_run(context: Context, reader: Reader, run: RunRef, *, as_json: bool) -> None:
+    results = load_results(reader, run)
+    closed = reader.is_closed(run)
+    if as_json:
+        context.json(_run_json(results, closed=closed))
+        return
+    parts = _run_parts(results, closed=closed)
+    context.result(render(parts, colour=context.colour, width=context.width))
+
+
+def _run_json(results: RunResults, *, closed: bool) -> dict[str, Any]:
+    summary = results.summary
+    return {
+        "suite": summary.suite,
+        "run": summary.run,
+        "protocol": summary.protocol,
+        "status": results.plan.status,
+        "state": "closed" if closed else "open",
+        "decision": results.plan.decision,
+        "notices": plain(notices(results)),
+        "configurations": [
+            {
+                "name": row.name,
+                "nature": row.nature,
+                "all_scheduled": plain(row.counts.all_scheduled),
+                "valid_execution": plain(row.counts.valid_execution),
+                "bounds": plain(row.counts.bounds),
+                "outcomes": dict(row.counts.outcomes),
+                "pending": row.counts.pending,
+                "lost": row.counts.lost,
+                "trials": row.counts.trials,
+                "checks": plain(row.checks),
+                "spend": plain(row.spend),
+            }
+            for row in summary.configurations
+        ],
+        "slots": [
+            {
+                "task": slot.task,
+                "configuration": slot.configuration,
+                "repetition": slot.repetition,
+                "outcome": cell.outcome,
+                "trials": [trial.path for trial in cell.trials],
+            }
+            for slot, cell in summary.cells.items()
+        ],
+    }
+
+
+def _run_parts(results: RunResults, *, closed: bool) -> Iterable[Part]:
+    summary, plan = results.summary, results.plan
+    yield heading(f"{plan.suite}@{plan.protocol}  {plan.run}")
+    yield safe(plan.decision)
+    yield ""
+    for notice in notices(results):
+        line = safe(f"{notice.title}: ", style="yellow")
+        yield line.append_text(safe(notice.text))
+    yield ""
+    yield from summary_parts(summary)
+    yield ""
+    yield from matrix_parts(summary)
+    yield ""
+    folder = f"runs/{plan.path}"
+    rows = [("folder", folder), ("commits", f"git log --stat -- {shlex.quote(folder)}")]
+    rows.append(("plan", f"git show HEAD:./{shlex.quote(folder)}/plan.json"))
+    rows.append(("trials", f"trialbook show {plan.run}/TASK/CONFIGURATION/r1"))
+    if not closed:
+        rows.append(("next", f"trialbook resume {plan.run}"))
+    yield facts(rows)
+
+
+# --- a trial -------------------------------------------------------------------------------------
+
+
+def _show_trial(context: Context, reader: Reader, run: RunRef, path: str, *, as_json: bool) -> None:
+    trial = next(trial for trial in reader.trials(run) if trial.path == path)
+    grades = [reader.grade(run, path, grade.grader) for grade in trial.grades]
+    commit = reader.commit_of(run, f"{path}/trial.json")
+    if as_json:
+        context.json({"commit": commit, "trial": plain(trial), "grades": plain(grades)})
+        return
+    parts = [
+        *_trial_head(trial),
+        *_checks(grades),
+        *_output(reader, run, trial),
+        *_evidence(trial, commit),
+    ]
+    context.result(render(parts, colour=context.colour, width=context.width))
+
+
+def _trial_head(trial: Trial) -> Iterable[Part]:
+    yield heading(f"{trial.suite}@{trial.protocol}  {trial.run}/{trial.path}")
+    yield outcome_text(trial.outcome).append_text(safe(f": {trial.reason}"))
+    if trial.graded_anyway:
+        yield safe("graded all the same, after the limit")
+    yield ""
+    rows: list[tuple[str, str | Text]] = []
+    if trial.agent is not None:
+        said = (
+            f", says it is {trial.agent.reported_version}" if trial.agent.reported_version else ""
+        )
+        rows.append(("agent", f"{trial.agent.name} {trial.agent.version}{said}"))
+        rows.append(("model", trial.agent.model or "none named"))
+    if trial.isolation is not None:
+        isolated = "isolated" if trial.isolation.isolated else "not isolated"
+        rows.append(("sandbox", f"{trial.isolation.sandbox}, {isolated}"))
+    if trial.change is not None:
+        change = trial.change
+        rows.append(
+            (
+                "change",
+                f"{number_of(change.files, 'file')} +{change.insertions} -{change.deletions}",
+            )
+        )
+        rows += [("not in patch", f"{file.path}: {file.reason}") for file in change.omitted]
+    if trial.replaces is not None:
+        rows.append(("replaces", f"{trial.replaces} ({words(trial.rerun_reason or 'unknown')})"))
+    cost = trial.usage.cost_usd
+    basis = words(trial.usage.basis)
+    rows.append(("cost", f"${cost} ({basis})" if cost and AMOUNT.fullmatch(cost) else "unknown"))
+    rows += [(f"{words(stage.name)}", duration(stage.seconds)) for stage in trial.stages]
+    yield facts(rows)
+
+
+def _checks(grades: Sequence[Grade]) -> Iterable[Part]:
+    for grade in grades:
+        yield ""
+        yield heading(f"{grade.grader}  {grade.passed}/{grade.total}  {grade.status.value}")
+        yield safe(grade.message)
+        if grade.checks:
+            columns = [Column(head="answer"), Column(head="check"), Column(head="evidence")]
+            yield table(columns, [_check(check) for check in grade.checks])
+
+
+def _check(check: Check) -> list[str | Text]:
+    evidence = safe(check.message)
+    for finding in check.evidence:
+        evidence.append("\n").append_text(_finding(finding))
+    return [answer_text(check.passed), safe(check.id, style="bold"), evidence]
+
+
+def _finding(finding: Finding) -> Text:
+    place = f"{finding.file}:{finding.line}" if finding.line else finding.file
+    shown = safe(f"{place}  " if place else "", style="cyan")
+    return shown.append_text(safe(finding.text[:_LINE_CHARACTERS]))
+
+
+def _output(reader: Reader, run: RunRef, trial: Trial) -> Iterable[Part]:
+    """The first lines of what the agent printed."""
+    for path in reader.files(run, trial.path):
+        if not path.startswith("sessions/") or not path.endswith((".txt", ".log")):
+            continue
+        data = reader.file(run, f"{trial.path}/{path}") or b""
+        yield ""
+        yield heading(f"{path}  {size(len(data))}")
+        lines = unstyled(decode(data[: _OUTPUT_LINES * _LINE_CHARACTERS])).splitlines()
+        if lines:
+            yield block("\n".join(line[:_LINE_CHARACTERS] for line in lines[:_OUTPUT_LINES]))
+        rest = data.count(b"\n") - _OUTPUT_LINES
+        if rest > 0:
+            yield Text(f"  ... {number_of(rest, 'more line')}", style="dim")
+
+
+def _evidence(trial: Trial, commit: str | None) -> Iterable[Part]:
+    folder = shlex.quote(f"runs/{trial.suite}/{trial.run}/{trial.path}")
+    yield ""
+    yield heading("in the ledger")
+    rows: list[tuple[str, str | Text]] = [("folder", folder)]
+    if commit is not None:
+        rows.append(("commit", f"git show {commit}"))
+    rows.append(("history", f"git log --stat -- {folder}"))
+    if trial.change is not None:
+        rows.append(("change", f"git show HEAD:./{folder}/change.patch"))
+    rows += [("artifact", path) for path in trial.artifacts]
+    yield facts(rows)
