@@ -35,9 +35,10 @@ def read_regular(path: str | Path, limit: int) -> bytes | None:
         descriptor = os.open(path, _FLAGS)
     except (OSError, ValueError):
         return None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        return None
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return None
         try:
             return file.read(limit + 1)
         except OSError:
