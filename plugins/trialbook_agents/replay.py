@@ -60,21 +60,22 @@ class ReplayAgent:
 
 def _recording(assignment: Assignment) -> Path:
     wanted = f"task {assignment.task}, repetition {assignment.repetition}"
+    looked_for = f"a folder with any of {', '.join(PARTS)}"
     folder = assignment.files
     if folder is None:
         raise EnvironmentProblem(
-            f"there is no recording for {wanted}: the configuration names no folder in `files`"
+            f"there is none for {wanted}: looked for {looked_for}, but the configuration names no "
+            "folder in `files`"
         )
-    names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-    if strange := [name for name in names if name not in PARTS]:
+    if not folder.is_dir():
         raise EnvironmentProblem(
-            f"the recording for {wanted} has {', '.join(strange)}; a recording is made of "
-            f"{', '.join(PARTS)}"
+            f"there is none for {wanted}: looked for {looked_for}, but what `files` names is not "
+            "there"
         )
-    if not names:
+    # An empty recording changes nothing: the right answer to some tasks.
+    if strange := sorted(path.name for path in folder.iterdir() if path.name not in PARTS):
         raise EnvironmentProblem(
-            f"there is no recording for {wanted}: the folder in `files` has none of "
-            f"{', '.join(PARTS)}"
+            f"the one for {wanted} has {', '.join(strange)}; a recording is {looked_for}"
         )
     return folder
 

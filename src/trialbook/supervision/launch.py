@@ -45,7 +45,10 @@ def launch(request: dict[str, Any], stdin: int, stdout: int, stderr: int) -> int
     """
     ceiling = _process_ceiling(request["processes"])
     reader, writer = os.pipe()
-    pid = os.fork()
+    try:
+        pid = os.fork()
+    except OSError as error:
+        raise NotStarted(f"this system starts no more processes: {error.strerror}") from error
     if pid == 0:
         stage = "cwd"
         try:
