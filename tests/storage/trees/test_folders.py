@@ -11,6 +11,7 @@ import pytest
 from trialbook.errors import EnvironmentProblem
 from trialbook.model.trial import OmittedFile
 from trialbook.storage import folders
+from trialbook.storage.files import fresh_folder
 from trialbook.storage.folders import IdsOnly, tree_of_folder
 from trialbook.storage.repository import Store, TreeEntry
 
@@ -157,18 +158,18 @@ def test_a_folder_that_is_a_link_is_not_followed(store: Store, tmp_path: Path) -
 
 
 def test_folders_deeper_than_a_path_may_be_are_listed(store: Store, tmp_path: Path) -> None:
-    folder = tmp_path / "f"
-    folder.mkdir()
-    (folder / "file").write_text("x")
-    here = os.open(folder, os.O_RDONLY)
-    for _ in range(1200):
-        os.mkdir("nested", dir_fd=here)
-        below = os.open("nested", os.O_RDONLY, dir_fd=here)
+    # Removed at once: pytest's own clean-up cannot.
+    with fresh_folder(tmp_path) as folder:
+        (folder / "file").write_text("x")
+        here = os.open(folder, os.O_RDONLY)
+        for _ in range(700):
+            os.mkdir("nested", dir_fd=here)
+            below = os.open("nested", os.O_RDONLY, dir_fd=here)
+            os.close(here)
+            here = below
+        os.close(os.open("end", os.O_CREAT | os.O_WRONLY, dir_fd=here))
         os.close(here)
-        here = below
-    os.close(os.open("end", os.O_CREAT | os.O_WRONLY, dir_fd=here))
-    os.close(here)
-    found = tree_of_folder(store, folder)
+        found = tree_of_folder(store, folder)
     assert names(store, found.tree) == [b"file"]
     assert len(found.omitted) == 1
     assert "nested too deep" in found.omitted[0].reason
