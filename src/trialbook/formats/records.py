@@ -51,3 +51,20 @@ def from_json(kind: type[T], data: bytes, where: str) -> T:
 def plain(value: Any) -> Any:  # noqa: ANN401 - any record
     """The record as plain JSON values (for ``--json`` and templates)."""
     return msgspec.to_builtins(value, str_keys=True)
+
+
+def pack(value: Any) -> bytes:  # noqa: ANN401 - any record
+    """The value in a compact binary form, for the runner's own files outside the ledger."""
+    return msgspec.msgpack.encode(value)
+
+
+def unpack(kind: type[T], data: bytes, where: str) -> T:
+    """The value that `pack` wrote.
+
+    Raises:
+        RecordError: the bytes are not such a value.
+    """
+    try:
+        return msgspec.msgpack.decode(data, type=kind)
+    except msgspec.DecodeError as error:
+        raise RecordError(f"{where}: not a {kind.__name__.lower()}: {error}") from error

@@ -139,8 +139,9 @@ class Attempt:
 class Trial:
     """The record of one trial, as in ``trial.json``.
 
-    ``plan_commit`` is the commit that added the plan; ``artifacts`` maps each other file of the
-    trial's folder to its sha256. Parts that the trial did not get to are null.
+    ``plan_commit`` is the commit that added the plan; ``redactions`` counts, per secret, the places
+    where its value was taken out; ``artifacts`` maps each other file of the trial's folder to its
+    sha256. Parts that the trial did not get to are null.
     """
 
     schema: str = "trialbook/trial/1"
@@ -169,6 +170,7 @@ class Trial:
     change: ChangeRecord | None = None
     grades: tuple[GradeSummary, ...] = ()
     stages: tuple[Stage, ...] = ()
+    redactions: dict[str, int] = field(default_factory=dict)
     artifacts: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -195,7 +197,7 @@ class TrialSpec:
     """All that a worker needs for one trial; paths are absolute, everything else is data.
 
     ``suite_folder`` holds the frozen files; ``cache`` the templates, downloads and toolchains;
-    ``work`` is where fresh folders are made. ``workspace_tree`` is the tree id that the plan names.
+    ``work`` is where fresh folders are made. The tree ids are those that the plan names.
     """
 
     run: str
@@ -214,6 +216,8 @@ class TrialSpec:
     sandbox: str
     accept: str
     limits_are_failures: bool
+    source: str
+    snapshot_tree: str
     workspace_tree: str
     suite_folder: str
     cache: str

@@ -1,0 +1,257 @@
+"""One trial, stage by stage: prepare, run the agent, capture the change, have it graded.
+
+The stages are data passed on. Grading comes in as a function, so that this room needs no grader;
+nothing here knows the ledger.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from trialbook.api import (
+    AgentEnd,
+    AgentResult,
+    Assignment,
+    Command,
+    Grade,
+    Policy,
+    ProcessResult,
+)
+from trialbook.errors import EnvironmentProblem, TrialbookError
+from trialbook.execution.audit import audit
+from trialbook.execution.change import Change, capture
+from trialbook.execution.classify import process_evidence
+from trialbook.execution.launch import Launcher
+from trialbook.execution.prepare import Supplies, agent_files, starting_point
+from trialbook.execution.room import Room, environment_of
+from trialbook.execution.toolchain import python_of
+from trialbook.execution.workspace import template, unpack
+from trialbook.model.suite import Limits
+from trialbook.model.trial import (
+    AgentRecord,
+    Attempt,
+    Isolation,
+    Stage,
+    TrialSpec,
+    Usage,
+    WorkspaceRecord,
+)
+from trialbook.storage.files import fresh_folder, read_regular
+from trialbook.storage.repository import Store
+from trialbook.system import System, timestamp
+
+ATTEMPT = "sessions/1/attempt-1"
+
+_GRADABLE = frozenset({AgentEnd.FINISHED, AgentEnd.TIMED_OUT, AgentEnd.BUDGET})
+_MEGABYTE = 1_000_000
+# Room for the line that says where output was cut.
+_MARKER_BYTES = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What a trial hands to grading: artifacts, never the agent's own words about them."""
+
+    spec: TrialSpec
+    change: Change
+    python: str
+    work: Path
+    start: Callable[[Command, Policy], ProcessResult]
+
+
+GradeTrial = Callable[[Subject], tuple[Grade, ...]]
+
+
+@dataclass(slots=True, kw_only=True)
+class Findings:
+    """What is known of a trial so far. Filled stage by stage; whatever is missing stays None.
+
+    ``trouble`` is what went wrong on our side, if anything did.
+    """
+
+    started: str
+    stages: list[Stage] = field(default_factory=list)
+    agent: AgentRecord | None = None
+    isolation: Isolation | None = None
+    workspace: WorkspaceRecord | None = None
+    attempts: list[Attempt] = field(default_factory=list)
+    result: AgentResult | None = None
+    change: Change | None = None
+    grades: tuple[Grade, ...] = ()
+    files: dict[str, bytes] = field(default_factory=dict)
+    trouble: str | None = None
+
+    @property
+    def usage(self) -> Usage:
+        """What the agent used, as far as it is known."""
+        return self.result.usage if self.result else Usage()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialRunner:
+    """Does trials with one launcher, one system and one way to grade; threads may share it."""
+
+    launcher: Launcher
+    system: System
+    grade: GradeTrial
+
+    def findings(self, spec: TrialSpec) -> Findings:
+        """Go through the stages as far as they can be gone through.
+
+        Trouble on our side ends the trial and is told in ``trouble``; it never counts as a result.
+        """
+        found = Findings(started=timestamp(self.system.now()))
+        try:
+            with fresh_folder(Path(spec.work)) as root:
+                self._stages(spec, Room(root=root), found)
+        except (TrialbookError, OSError) as error:
+            hint = getattr(error, "hint", "")
+            found.trouble = f"{error}" + (f" ({hint})" if hint else "")
+        except Exception as error:  # noqa: BLE001 - an unknown error is never a valid result
+            found.trouble = f"unexpected {type(error).__name__}: {error}"
+            found.files["runner-error.txt"] = traceback.format_exc().encode()
+        return found
+
+    def _stages(self, spec: TrialSpec, room: Room, found: Findings) -> None:
+        cache = Path(spec.cache)
+        supplies = Supplies(
+            suite_folder=Path(spec.suite_folder), store=Store.at(cache / "objects"), cache=cache
+        )
+        with self._stage(found, "prepare"):
+            self._prepare(spec, room, supplies, found)
+            python = python_of(
+                spec.task.toolchain,
+                suite_folder=supplies.suite_folder,
+                cache=cache,
+                system=self.system,
+            )
+        with self._stage(found, "agent"):
+            toolchain = Path(python).parent if spec.task.toolchain else None
+            self._run_agent(spec, room, toolchain, supplies, found)
+        with self._stage(found, "capture"):
+            found.change = capture(
+                room.workspace,
+                spec.workspace_tree,
+                supplies.store,
+                file_limit_bytes=_in_bytes(spec.limits.file_mb),
+            )
+        if self._to_be_graded(spec, found):
+            with self._stage(found, "grade"), fresh_folder(Path(spec.work)) as work:
+                subject = Subject(
+                    spec=spec,
+                    change=found.change,
+                    python=python,
+                    work=work,
+                    start=lambda command, policy: self.launcher.in_sandbox(spec, command, policy),
+                )
+                found.grades = self.grade(subject)
+
+    def _to_be_graded(self, spec: TrialSpec, found: Findings) -> bool:
+        if found.result is None or found.change is None or self.launcher.cancel.is_set():
+            return False
+        something = bool(found.change.changed) or spec.task.no_change_expected
+        return something and found.result.end in _GRADABLE
+
+    def _prepare(self, spec: TrialSpec, room: Room, supplies: Supplies, found: Findings) -> None:
+        if spec.workspace_tree not in supplies.store:
+            again = starting_point(spec.task, spec.configuration, supplies)
+            if again.workspace_tree != spec.workspace_tree:
+                raise EnvironmentProblem(
+                    f"the snapshot of {spec.task.name} is not what the plan froze: tree "
+                    f"{again.workspace_tree}, planned {spec.workspace_tree}",
+                    hint="restore the snapshot's source, or start a new run",
+                )
+        made = template(supplies.store, spec.workspace_tree, supplies.cache)
+        unpack(made, room.workspace)
+        room.make(spec.task.brief)
+        found.workspace = WorkspaceRecord(
+            source=spec.source,
+            snapshot_tree=spec.snapshot_tree,
+            baseline_tree=spec.workspace_tree,
+            baseline_commit=made.commit,
+            files=made.files,
+            audit=audit(room.workspace, made.commit),
+        )
+        broken = [row for row in found.workspace.audit if not row.ok]
+        if broken:
+            raise EnvironmentProblem(
+                "the workspace audit failed: "
+                + "; ".join(f"{row.rule}: {row.detail}" for row in broken)
+            )
+
+    def _run_agent(
+        self,
+        spec: TrialSpec,
+        room: Room,
+        toolchain: Path | None,
+        supplies: Supplies,
+        found: Findings,
+    ) -> None:
+        configuration = spec.configuration
+        plugin = self.launcher.registry.plugin("agents", configuration.agent)
+        agent = self.launcher.registry.agent(configuration.agent)
+        environment = environment_of(configuration, room, toolchain, self.system.environ)
+        found.isolation = self.launcher.isolation(spec)
+        assignment = Assignment(
+            task=spec.task.name,
+            repetition=spec.repetition,
+            workspace=room.workspace,
+            prompt=spec.task.brief,
+            prompt_file=room.prompt_file,
+            home=room.home,
+            output=room.output,
+            files=agent_files(spec.task, configuration, spec.repetition, supplies, room.files),
+            model=configuration.model,
+            reasoning=configuration.reasoning,
+            approval=configuration.approval,
+            parameters=configuration.parameters,
+            limits=spec.limits,
+            start=self.launcher.for_agent(spec, room, environment),
+        )
+        try:
+            result = agent.run(assignment)
+        except TrialbookError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the plugin's fault counts as its agent's
+            found.files[f"{ATTEMPT}/adapter-error.txt"] = traceback.format_exc().encode()
+            result = AgentResult(end=AgentEnd.ERROR, message=f"the adapter raised {error!r}")
+        found.result = result
+        found.agent = AgentRecord(
+            name=plugin.name,
+            distribution=f"{plugin.distribution} {plugin.version}",
+            version=agent.version(),
+            reported_version=result.reported_version,
+            model=configuration.model,
+        )
+        evidence = process_evidence(result.process)
+        found.attempts.append(Attempt(session=1, attempt=1, process=evidence))
+        found.files[f"{ATTEMPT}/prompt.md"] = spec.task.brief.encode()
+        found.files |= _collected(room.output, spec.limits)
+
+    @contextmanager
+    def _stage(self, found: Findings, name: str) -> Iterator[None]:
+        began, clock = self.system.now(), self.system.monotonic()
+        try:
+            yield
+        finally:
+            seconds = round(self.system.monotonic() - clock, 3)
+            found.stages.append(Stage(name=name, started=timestamp(began), seconds=seconds))
+
+
+def _collected(output: Path, limits: Limits) -> dict[str, bytes]:
+    """The attempt's artifacts. Empty ones are left out, and what is no regular file."""
+    cap = _in_bytes(limits.output_mb)
+    kept: dict[str, bytes] = {}
+    for path in sorted(output.iterdir()):
+        data = read_regular(path, None if cap is None else cap + _MARKER_BYTES)
+        if data:
+            kept[f"{ATTEMPT}/{path.name}"] = data
+    return kept
+
+
+def _in_bytes(megabytes: float | None) -> int | None:
+    return None if megabytes is None else int(megabytes * _MEGABYTE)
