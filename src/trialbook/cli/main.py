@@ -21,7 +21,6 @@ from trialbook.system import System, timestamp
 # Command to the module that holds it and the line that `--help` shows; modules are imported only
 # when their command runs, so that `trialbook --help` starts as fast as click does.
 COMMANDS: dict[str, tuple[str, str]] = {
-    "doctor": ("trialbook.cli.doctor", "Say what works on this machine and what does not."),
     "eval": ("trialbook.cli.evaluate", "Run a suite and commit every trial to the ledger."),
     "grade": ("trialbook.cli.grade", "Grade a folder as it is, without an agent."),
     "init": ("trialbook.cli.init", "Make a ledger of your own."),

@@ -1,0 +1,93 @@
+"""``trialbook eval``: run a suite and commit every trial to the ledger."""
+
+from __future__ import annotations
+
+import click
+
+from trialbook.cli.context import Context, pass_context
+from trialbook.cli.ending import show_ending
+from trialbook.cli.progress import observer
+from trialbook.formats.records import plain
+from trialbook.model.plan import Plan
+from trialbook.registry import Registry
+from trialbook.storage.suites import load_suite
+from trialbook.workflow.evaluate import Bench, start_run
+from trialbook.workflow.planning import Request, make_plan, narrowed
+
+
+@click.command(
+    "eval",
+    epilog="Example: trialbook eval instruction-drift --repetitions 3 --configuration candidate",
+)
+@click.argument("suite")
+@click.option(
+    "--repetitions", "-r", type=click.IntRange(1, 1000), help="Trials per task and configuration."
+)
+@click.option(
+    "--configuration", "-c", "configurations", multiple=True, help="Only this one; repeatable."
+)
+@click.option("--task", "-t", "tasks", multiple=True, help="Only this one; repeatable.")
+@click.option("--jobs", "-j", type=click.IntRange(1, 256), help="Trials at once.")
+@click.option("--seed", help="Seed of the schedule; by default a random one, recorded.")
+@click.option("--sandbox", help="Sandbox for every configuration; see `trialbook plugins`.")
+@click.option("--dry-run", is_flag=True, help="Print the plan; run and commit nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@pass_context
+def command(  # noqa: PLR0913 - click hands every option over by name
+    context: Context,
+    *,
+    suite: str,
+    repetitions: int | None,
+    configurations: tuple[str, ...],
+    tasks: tuple[str, ...],
+    jobs: int | None,
+    seed: str | None,
+    sandbox: str | None,
+    dry_run: bool,
+    as_json: bool,
+) -> int:
+    """Run SUITE: plan it, commit the plan, run and grade every trial, commit each.
+
+    Needs no account and no network for the suites that say so. Ctrl-C stops cleanly; what was cut
+    off is recorded as cancelled, and `trialbook resume` goes on.
+    """
+    root = context.root()
+    registry = Registry()
+    loaded = load_suite(root, suite, registry)
+    request = Request(
+        repetitions=repetitions,
+        configurations=configurations,
+        tasks=tasks,
+        jobs=jobs,
+        seed=seed,
+        sandbox=sandbox,
+    )
+    plan = make_plan(
+        loaded, request, root=root, registry=registry, system=context.system, say=context.say
+    )
+    if dry_run:
+        _show_plan(context, plan, as_json=as_json)
+        return 0
+    with observer(context) as watching:
+        bench = Bench(root=root, registry=registry, system=context.system, observer=watching)
+        ending = start_run(bench, narrowed(loaded, request), plan)
+    return show_ending(context, ending, as_json=as_json)
+
+
+def _show_plan(context: Context, plan: Plan, *, as_json: bool) -> None:
+    if as_json:
+        context.json(plain(plan))
+        return
+    slots = len(plan.schedule)
+    context.result(f"suite           {plan.suite}, protocol {plan.protocol} ({plan.status})")
+    context.result(f"decision        {plan.decision}")
+    context.result(f"tasks           {', '.join(plan.tasks)}")
+    for name, planned in plan.configurations.items():
+        told = f"agent {planned.agent}, sandbox {planned.sandbox}"
+        context.result(f"configuration   {name}: {told}")
+    context.result(f"accept          {plan.accept}")
+    context.result(f"seed            {plan.seed}")
+    context.result(f"schedule        {slots} slots, {plan.jobs} at once, in this order:")
+    for number, slot in enumerate(plan.schedule, 1):
+        context.result(f"{number:6}  {slot.key.path}")
+    context.say("nothing was run and nothing committed (--dry-run)")

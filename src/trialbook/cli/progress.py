@@ -1,0 +1,143 @@
+"""Live progress of a run: a small table on a terminal, plain lines anywhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from trialbook.cli.context import Context
+from trialbook.formats.visible import visible_line
+from trialbook.model.outcome import Outcome
+from trialbook.model.plan import Plan
+from trialbook.model.trial import Trial, TrialSpec
+from trialbook.workflow.evaluate import Observer
+
+
+@contextmanager
+def observer(context: Context) -> Iterator[Observer]:
+    """The right way to show progress here: live, plain lines, or nothing with --quiet."""
+    if not context.on_terminal:
+        yield Lines(context)
+        return
+    console = Console(stderr=True, no_color=bool(context.system.environ.get("NO_COLOR")))
+    shown = LiveTable(context)
+    with Live(console=console, get_renderable=shown.render, refresh_per_second=4, transient=True):
+        yield shown
+
+
+class Lines:
+    """One plain line for each trial that ended."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._left = 0
+        self._done = 0
+        self._scheduled = 0
+
+    def began(self, plan: Plan, done: list[Trial]) -> None:
+        """Say what the run is, and how much of it is done already."""
+        self._done = len({trial.slot for trial in done})
+        self._scheduled = len(plan.schedule)
+        context = self._context
+        context.say(
+            f"run {plan.path}: {len(plan.tasks)} tasks x {len(plan.configurations)} configurations "
+            f"x {plan.repetitions} repetitions = {self._scheduled} slots, {plan.jobs} at once, "
+            f"seed {plan.seed}"
+        )
+        if done:
+            context.say(f"{self._done} of {self._scheduled} slots are on record already")
+
+    def started(self, spec: TrialSpec) -> None:
+        """Nothing: a line at the end says it all."""
+
+    def finished(self, trial: Trial) -> None:
+        """One line."""
+        self._done += trial.rerun == 0
+        self._context.say(
+            f"[{self._done}/{self._scheduled}] {trial.path}: {trial.outcome.value}"
+            f" ({visible_line(trial.reason)})"
+        )
+
+    def tick(self) -> None:
+        """Nothing."""
+
+    def stopping(self, running: int) -> None:
+        """Say that the run is being stopped."""
+        self._context.say(_stopping(running))
+
+
+class LiveTable:
+    """Per configuration: done, running, left, accepted, spend; and the time."""
+
+    def __init__(self, context: Context) -> None:
+        self._clock = context.system.monotonic
+        self._began = self._clock()
+        self._plan: Plan | None = None
+        self._trials: list[Trial] = []
+        self._running: dict[str, TrialSpec] = {}
+        self._note = ""
+
+    def began(self, plan: Plan, done: list[Trial]) -> None:
+        """Start the table."""
+        self._plan, self._trials = plan, list(done)
+
+    def started(self, spec: TrialSpec) -> None:
+        """One more is running."""
+        self._running[spec.slot.trial_path(spec.rerun)] = spec
+
+    def finished(self, trial: Trial) -> None:
+        """One more is done."""
+        self._running.pop(trial.path, None)
+        self._trials.append(trial)
+
+    def tick(self) -> None:
+        """Nothing: the table draws itself."""
+
+    def stopping(self, running: int) -> None:
+        """Say that the run is being stopped."""
+        self._note = _stopping(running)
+
+    def render(self) -> Table | Text:
+        """The table as it is now."""
+        if self._plan is None:
+            return Text("")
+        elapsed = int(self._clock() - self._began)
+        table = Table(title=f"{self._plan.path}  {elapsed // 60}:{elapsed % 60:02d}", box=None)
+        table.add_column("configuration")
+        for name in ("done", "running", "left", "accepted", "spend"):
+            table.add_column(name, justify="right")
+        for name in self._plan.configurations:
+            table.add_row(*self._row(self._plan, name))
+        if self._note:
+            table.caption = self._note
+        return table
+
+    def _row(self, plan: Plan, name: str) -> tuple[str, ...]:
+        slots = sum(slot.configuration == name for slot in plan.schedule)
+        trials = [trial for trial in self._trials if trial.configuration == name]
+        done = len({trial.slot for trial in trials})
+        running = sum(spec.configuration.name == name for spec in self._running.values())
+        accepted = sum(trial.outcome is Outcome.ACCEPTED for trial in trials)
+        return (
+            name,
+            str(done),
+            str(running),
+            str(max(0, slots - done - running)),
+            f"{accepted}/{slots}",
+            _spend(trials),
+        )
+
+
+def _spend(trials: list[Trial]) -> str:
+    known = [Decimal(trial.usage.cost_usd) for trial in trials if trial.usage.cost_usd is not None]
+    return f"${sum(known, Decimal(0)):.2f}" if known else "unknown"
+
+
+def _stopping(running: int) -> str:
+    return f"stopping: {running} trials are being ended and recorded (again to quit at once)"

@@ -1,0 +1,41 @@
+"""``trialbook resume``: continue a run that was interrupted or killed."""
+
+from __future__ import annotations
+
+import click
+
+from trialbook.cli.context import Context, pass_context
+from trialbook.cli.ending import show_ending
+from trialbook.cli.progress import observer
+from trialbook.registry import Registry
+from trialbook.storage.reader import Reader
+from trialbook.storage.suites import load_suite
+from trialbook.workflow.evaluate import Bench, resume_run
+from trialbook.workflow.planning import Request, narrowed
+
+
+@click.command("resume", epilog="Example: trialbook resume 20261130T151526Z-3f9c2d")
+@click.argument("run")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@pass_context
+def command(context: Context, *, run: str, as_json: bool) -> int:
+    """Go on with RUN (its name, or the beginning of it).
+
+    Finished trials stay. A trial that was cut off is recorded as cancelled and run again, linked to
+    what it replaces. The suite's files must be what the run's plan froze.
+    """
+    root = context.root()
+    registry = Registry()
+    reader = Reader.open(root)
+    ref = reader.resolve_run(run)
+    plan = reader.plan(ref)
+    request = Request(
+        tasks=tuple(plan.tasks),
+        configurations=tuple(plan.configurations),
+        repetitions=plan.repetitions,
+    )
+    suite = narrowed(load_suite(root, plan.suite, registry), request)
+    with observer(context) as watching:
+        bench = Bench(root=root, registry=registry, system=context.system, observer=watching)
+        ending = resume_run(bench, suite, ref)
+    return show_ending(context, ending, as_json=as_json)

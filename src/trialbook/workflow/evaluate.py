@@ -1,0 +1,272 @@
+"""A run from plan to results: schedule, commit each trial, close; and the same after a crash.
+
+The one place where execution, grading and the ledger meet. Only the thread that calls touches git.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from trialbook.errors import Refused, UserError
+from trialbook.formats.records import to_json
+from trialbook.model.digest import sha256
+from trialbook.model.plan import Plan
+from trialbook.model.suite import Suite
+from trialbook.model.trial import Trial, TrialBundle, TrialSpec
+from trialbook.registry import Registry
+from trialbook.reporting.report import report_md
+from trialbook.reporting.results import results_csv
+from trialbook.storage.ledger import RUN_ATTRIBUTES, Ledger
+from trialbook.storage.locks import exclusive_or_none
+from trialbook.storage.messages import plan_message, results_message, trial_message
+from trialbook.storage.reader import Reader, RunRef
+from trialbook.system import System, timestamp
+from trialbook.workflow.interrupt import stop_on_signals
+from trialbook.workflow.journal import Journal
+from trialbook.workflow.planning import DEFAULT_EXECUTOR, differences
+from trialbook.workflow.specs import PlanInUse, may_rerun, reruns_at_once
+from trialbook.workflow.worker import TrialWorker, bundle_files, cut_off
+
+_LOOK_SECONDS = 0.2
+
+
+class Observer(Protocol):
+    """Is told what happens in a run, in the thread that runs it."""
+
+    def began(self, plan: Plan, done: list[Trial]) -> None:
+        """The run starts, or goes on after ``done``."""
+
+    def started(self, spec: TrialSpec) -> None:
+        """A trial was handed to the executor."""
+
+    def finished(self, trial: Trial) -> None:
+        """A trial is in the ledger."""
+
+    def tick(self) -> None:
+        """Time goes by."""
+
+    def stopping(self, running: int) -> None:
+        """The run was told to stop; so many trials are being ended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How far a run came. ``first`` and ``last`` are the commits before and after it."""
+
+    plan: Plan
+    trials: list[Trial]
+    complete: bool
+    interrupted: bool
+    first: str | None
+    last: str | None
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """What every run needs: the ledger's place, plugins, the outside world, somebody to tell."""
+
+    root: Path
+    registry: Registry
+    system: System
+    observer: Observer
+
+
+def start_run(bench: Bench, suite: Suite, plan: Plan) -> Ending:
+    """Commit a plan, then do its trials.
+
+    Raises:
+        EnvironmentProblem: the ledger cannot be written.
+    """
+    ledger = Ledger.open(bench.root, bench.system)
+    first = ledger.head()
+    base = f"runs/{plan.path}"
+    data = to_json(plan)
+    commit = ledger.commit(
+        {f"{base}/plan.json": data, f"{base}/.gitattributes": RUN_ATTRIBUTES}, plan_message(plan)
+    )
+    return _Run(bench, ledger, suite, plan, commit, data).go(first)
+
+
+def resume_run(bench: Bench, suite: Suite, ref: RunRef) -> Ending:
+    """Go on with a run that was interrupted or killed.
+
+    What was finished but not committed is committed; what was cut off is recorded as cancelled and
+    run again, linked to what it replaces.
+
+    Raises:
+        UserError: the suite's files are not what the plan froze.
+    """
+    ledger = Ledger.open(bench.root, bench.system)
+    reader = Reader.open(bench.root, ledger.ref)
+    data = reader.plan_bytes(ref)
+    plan = reader.plan(ref)
+    wrong = differences(plan, suite)
+    if wrong:
+        raise UserError(
+            f"the suite is not what the plan of {ref.path} froze:\n  " + "\n  ".join(wrong),
+            hint="restore these files to go on, or start a new run with `trialbook eval`",
+        )
+    commit = reader.commit_of(ref, "plan.json")
+    if commit is None:
+        raise Refused(f"no commit on this branch adds the plan of {ref.path}")
+    return _Run(bench, ledger, suite, plan, commit, data).go(ledger.head())
+
+
+class _Run:
+    """The state of a run while it is carried out."""
+
+    def __init__(
+        self,
+        bench: Bench,
+        ledger: Ledger,
+        suite: Suite,
+        plan: Plan,
+        commit: str,
+        data: bytes,
+    ) -> None:
+        self._bench = bench
+        self._ledger = ledger
+        self._plan = plan
+        self._journal = Journal(ledger.state_folder(plan.suite, plan.run))
+        self._cancel = threading.Event()
+        self._trials: list[Trial] = []
+        self._use = PlanInUse(
+            plan=plan,
+            suite=suite,
+            commit=commit,
+            sha256=sha256(data),
+            root=bench.root,
+            cache=bench.system.cache_folder(),
+            work=bench.system.work_folder(),
+        )
+
+    def go(self, first: str | None) -> Ending:
+        with exclusive_or_none(self._journal.lock) as held:
+            if not held:
+                raise UserError(
+                    f"run {self._plan.run} is being worked on by another process",
+                    hint="wait for it, or stop it with Ctrl-C where it runs",
+                )
+            return self._go(first)
+
+    def _go(self, first: str | None) -> Ending:
+        reader = Reader.open(self._bench.root, self._ledger.ref)
+        ref = RunRef(suite=self._plan.suite, run=self._plan.run)
+        self._ledger.sync(f"runs/{self._plan.path}")
+        self._trials = reader.trials(ref)
+        self._settle()
+        due = self._use.due(self._trials)
+        self._bench.observer.began(self._plan, list(self._trials))
+        with stop_on_signals(self._cancel):
+            self._work(due)
+        complete = not self._use.due(self._trials)
+        if complete and not Reader.open(self._bench.root, self._ledger.ref).is_closed(ref):
+            self._close()
+        return Ending(
+            plan=self._plan,
+            trials=list(self._trials),
+            complete=complete,
+            interrupted=self._cancel.is_set(),
+            first=first,
+            last=self._ledger.head(),
+            warnings=tuple(self._ledger.warnings),
+        )
+
+    def _settle(self) -> None:
+        """Bring what a killed runner left into the ledger."""
+        known = {trial.path for trial in self._trials}
+        for bundle in list(self._journal.spooled()):
+            if bundle.record.path not in known:
+                self._record(bundle)
+                known.add(bundle.record.path)
+        for note in self._journal.in_flight():
+            if note.path not in known:
+                self._record(self._cut_off(note.path, note.started))
+            self._journal.committed(note.path)
+
+    def _cut_off(self, path: str, started: str) -> TrialBundle:
+        for spec in self._use.due(self._trials):
+            if spec.slot.trial_path(spec.rerun) == path:
+                return cut_off(
+                    spec,
+                    started=started,
+                    finished=timestamp(self._bench.system.now()),
+                    reason="the runner was killed while the trial ran",
+                )
+        raise Refused(f"the journal of {self._plan.path} names a trial that was not due: {path}")
+
+    def _work(self, due: Iterable[TrialSpec]) -> None:
+        worker = TrialWorker(
+            registry=self._bench.registry, system=self._bench.system, cancel=self._cancel
+        )
+
+        def spooled(spec: TrialSpec) -> TrialBundle:
+            bundle = worker(spec)
+            self._journal.finished(bundle)
+            return bundle
+
+        queue = deque(due)
+        running: dict[Future[TrialBundle], TrialSpec] = {}
+        told = False
+        pool = self._bench.registry.executor(DEFAULT_EXECUTOR).open(spooled, self._plan.jobs)
+        try:
+            while running or (queue and not self._cancel.is_set()):
+                while queue and len(running) < self._plan.jobs and not self._cancel.is_set():
+                    spec = queue.popleft()
+                    path = spec.slot.trial_path(spec.rerun)
+                    self._journal.started(path, timestamp(self._bench.system.now()))
+                    running[pool.submit(spec)] = spec
+                    self._bench.observer.started(spec)
+                done, _ = wait(running, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)
+                for future in done:
+                    del running[future]
+                    queue.extend(self._finish(future.result()))
+                if self._cancel.is_set() and not told:
+                    self._bench.observer.stopping(len(running))
+                    told = True
+                self._bench.observer.tick()
+        except BaseException:
+            # The trials that run end at once; what is finished is kept for `resume`.
+            self._cancel.set()
+            raise
+        finally:
+            pool.close()
+
+    def _finish(self, bundle: TrialBundle) -> list[TrialSpec]:
+        """Commit a trial; gives the rerun that the policy asks for at once, if any."""
+        self._record(bundle)
+        trial = bundle.record
+        chain = sorted(
+            (other for other in self._trials if other.slot == trial.slot),
+            key=lambda other: other.rerun,
+        )
+        if reruns_at_once(trial.outcome) and may_rerun(self._plan, chain):
+            return [self._use.spec(trial.slot, trial)]
+        return []
+
+    def _record(self, bundle: TrialBundle) -> None:
+        trial = bundle.record
+        self._ledger.commit(bundle_files(bundle, f"runs/{self._plan.path}"), trial_message(trial))
+        self._journal.committed(trial.path)
+        self._trials.append(trial)
+        self._bench.observer.finished(trial)
+
+    def _close(self) -> None:
+        reader = Reader.open(self._bench.root, self._ledger.ref)
+        ref = RunRef(suite=self._plan.suite, run=self._plan.run)
+        trials = reader.trials(ref)
+        base = f"runs/{self._plan.path}"
+        self._ledger.commit(
+            {
+                f"{base}/results.csv": results_csv(self._plan, trials),
+                f"{base}/report.md": report_md(reader, ref),
+            },
+            results_message(self._plan, trials),
+        )

@@ -1,0 +1,67 @@
+"""The runner's own notes on a run, outside the ledger: what is in flight, what is finished.
+
+They live in the git folder, so that after a crash a resumed run knows which trials were cut off and
+which were done but not yet committed. A note appears before its trial starts and goes when the
+trial's record is in the ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from trialbook.formats.records import pack, unpack
+from trialbook.model.digest import sha256
+from trialbook.model.trial import TrialBundle
+from trialbook.storage.files import write_atomic
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InFlight:
+    """A trial that was started: its path inside the run, and when."""
+
+    path: str
+    started: str
+
+
+class Journal:
+    """The notes of one run, in ``folder``."""
+
+    def __init__(self, folder: Path) -> None:
+        self._flight = folder / "in-flight"
+        self._spool = folder / "spool"
+        self.lock = folder / "lock"
+
+    def started(self, path: str, moment: str) -> None:
+        """Note that a trial starts."""
+        note = InFlight(path=path, started=moment)
+        write_atomic(self._flight / _name(path), pack(note))
+
+    def finished(self, bundle: TrialBundle) -> None:
+        """Keep a finished trial until it is in the ledger."""
+        write_atomic(self._spool / _name(bundle.record.path), pack(bundle))
+
+    def committed(self, path: str) -> None:
+        """Forget a trial: its record is in the ledger."""
+        (self._spool / _name(path)).unlink(missing_ok=True)
+        (self._flight / _name(path)).unlink(missing_ok=True)
+
+    def in_flight(self) -> list[InFlight]:
+        """Trials that were started and are not known to be committed, in order of their path."""
+        notes = [unpack(InFlight, path.read_bytes(), str(path)) for path in _files(self._flight)]
+        return sorted(notes, key=lambda note: note.path)
+
+    def spooled(self) -> Iterator[TrialBundle]:
+        """Trials that were finished and are not known to be committed."""
+        for path in _files(self._spool):
+            yield unpack(TrialBundle, path.read_bytes(), str(path))
+
+
+def _name(path: str) -> str:
+    return sha256(path.encode())[:32]
+
+
+def _files(folder: Path) -> list[Path]:
+    # Unfinished temporary files of a killed writer have longer names.
+    return sorted(path for path in folder.glob("*") if len(path.name) == len(_name("")))

@@ -1,0 +1,291 @@
+"""A suite and a request become a plan: everything that is fixed before the first trial."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from trialbook import __version__
+from trialbook.errors import UserError
+from trialbook.execution.prepare import Start, Supplies, starting_point
+from trialbook.execution.snapshot import resolve
+from trialbook.execution.toolchain import python_of
+from trialbook.model.digest import digest_of_files, sha256
+from trialbook.model.plan import (
+    Plan,
+    PlannedConfiguration,
+    PlannedSlot,
+    PlannedTask,
+    PluginUse,
+    Runner,
+    schedule,
+)
+from trialbook.model.suite import Configuration, Suite, Task, merge_limits
+from trialbook.process import git_version
+from trialbook.registry import Registry
+from trialbook.storage.repository import Store
+from trialbook.system import System, timestamp
+
+DEFAULT_SANDBOX = "none"
+DEFAULT_EXECUTOR = "local"
+
+# A run that a person stopped may always be continued; everything else only if the suite says so.
+_ALWAYS_RERUN: dict[str, int | None] = {"cancelled": None}
+
+_PREPARING_AT_ONCE = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What the person asked for; None or empty means what the suite says."""
+
+    repetitions: int | None = None
+    configurations: tuple[str, ...] = ()
+    tasks: tuple[str, ...] = ()
+    jobs: int | None = None
+    seed: str | None = None
+    sandbox: str | None = None
+
+
+def narrowed(suite: Suite, request: Request) -> Suite:
+    """The suite with only the tasks and configurations asked for.
+
+    Raises:
+        UserError: a name that the suite does not have, or a number that makes no plan.
+    """
+    tasks = _chosen("task", request.tasks, suite.tasks)
+    configurations = _chosen("configuration", request.configurations, suite.configurations)
+    repetitions = suite.repetitions if request.repetitions is None else request.repetitions
+    return replace(suite, tasks=tasks, configurations=configurations, repetitions=repetitions)
+
+
+def make_plan(
+    suite: Suite,
+    request: Request,
+    *,
+    root: Path,
+    registry: Registry,
+    system: System,
+    say: Callable[[str], None],
+) -> Plan:
+    """Resolve every snapshot, prepare every toolchain, and fix the schedule.
+
+    ``say`` is told what takes time. Nothing is written into the ledger.
+
+    Raises:
+        UserError: a secret that a configuration names is not set.
+        Refused, EnvironmentProblem: a snapshot or toolchain cannot be prepared.
+    """
+    suite = narrowed(suite, request)
+    _check_secrets(suite.configurations, system)
+    starts = _prepared(suite, root=root, system=system, say=say)
+    moment = system.now()
+    seed = request.seed or system.token(8)
+    configurations = {
+        configuration.name: _planned_configuration(
+            configuration, suite, request, registry, starts[configuration.name]
+        )
+        for configuration in suite.configurations
+    }
+    by_task = starts[suite.configurations[0].name]
+    return Plan(
+        run=f"{moment:%Y%m%dT%H%M%SZ}-{system.token(3)}",
+        suite=suite.name,
+        protocol=suite.protocol,
+        status="draft",
+        decision=suite.decision,
+        created=timestamp(moment),
+        seed=seed,
+        repetitions=suite.repetitions,
+        jobs=request.jobs or min(os.cpu_count() or 1, 4),
+        accept=suite.accept,
+        compare=suite.compare,
+        rerun=_ALWAYS_RERUN | suite.rerun,
+        limits_are_failures=suite.limits_are_failures,
+        runner=_runner(),
+        plugins=tuple(_plugins(suite, configurations.values(), registry)),
+        suite_digest=digest_of_files(frozen_files(suite)),
+        files=dict(sorted(suite.files.items())),
+        configurations=configurations,
+        tasks={task.name: _planned_task(task, suite, by_task[task.name]) for task in suite.tasks},
+        schedule=_schedule(suite, seed),
+    )
+
+
+def _schedule(suite: Suite, seed: str) -> tuple[PlannedSlot, ...]:
+    slots = schedule(
+        seed,
+        f"{suite.name}@{suite.protocol}",
+        [task.name for task in suite.tasks],
+        [configuration.name for configuration in suite.configurations],
+        suite.repetitions,
+    )
+    return tuple(
+        PlannedSlot(task=slot.task, configuration=slot.configuration, repetition=slot.repetition)
+        for slot in slots
+    )
+
+
+def _runner() -> Runner:
+    return Runner(
+        trialbook=__version__,
+        python=platform.python_version(),
+        platform=f"{platform.system()} {platform.machine()}",
+        git=git_version(),
+        cpus=os.cpu_count(),
+    )
+
+
+def frozen_files(suite: Suite) -> dict[str, str]:
+    """Every file that takes part, path relative to the ledger's root to sha256."""
+    files = dict(suite.files)
+    for configuration in suite.configurations:
+        files |= configuration.digests
+    for task in suite.tasks:
+        files |= task.files
+    return files
+
+
+def differences(plan: Plan, suite: Suite) -> list[str]:
+    """The files that are not what the plan froze, one sentence each."""
+    planned = dict(plan.files)
+    for configuration in plan.configurations.values():
+        planned |= configuration.files
+    for task in plan.tasks.values():
+        planned |= task.files
+    present = frozen_files(suite)
+    changed = [
+        f"{path}: {'changed' if path in present else 'gone'}"
+        for path in sorted(planned)
+        if present.get(path) != planned[path]
+    ]
+    return changed + [f"{path}: new" for path in sorted(present.keys() - planned.keys())]
+
+
+def _chosen(kind: str, names: Iterable[str], known: tuple) -> tuple:  # type: ignore[type-arg]
+    wanted = list(names)
+    if not wanted:
+        return known
+    have = {item.name: item for item in known}
+    unknown = [name for name in wanted if name not in have]
+    if unknown:
+        raise UserError(
+            f"the suite has no {kind} named {', '.join(map(repr, unknown))}",
+            hint=f"it has: {', '.join(sorted(have))}",
+        )
+    return tuple(item for item in known if item.name in wanted)
+
+
+def _check_secrets(configurations: Iterable[Configuration], system: System) -> None:
+    missing = [
+        f"{configuration.name}: {name}"
+        for configuration in configurations
+        for name in configuration.secrets
+        if not system.environ.get(name)
+    ]
+    if missing:
+        raise UserError(
+            f"secrets are not set in the environment: {'; '.join(missing)}",
+            hint="export them and run again; their values are kept out of the ledger",
+        )
+
+
+def _prepared(
+    suite: Suite, *, root: Path, system: System, say: Callable[[str], None]
+) -> dict[str, dict[str, Start]]:
+    """Configuration to task to starting point; downloads and toolchains are done on the way."""
+    folder, cache = root / suite.folder, system.cache_folder()
+    for toolchain in {task.toolchain for task in suite.tasks} - {None}:
+        say(f"preparing the toolchain {toolchain.requirements if toolchain else ''}")
+        python_of(toolchain, suite_folder=folder, cache=cache, system=system)
+    say(f"preparing {len(suite.tasks)} snapshots")
+
+    def prepare(task: Task) -> dict[str, Start]:
+        supplies = Supplies(suite_folder=folder, store=Store.at(cache / "objects"), cache=cache)
+        reference = task.reference.snapshot if task.reference else None
+        if reference and any(item.gives_reference for item in suite.configurations):
+            resolve(
+                reference,
+                folder=supplies.task_folder(task),
+                store=supplies.store,
+                cache=cache,
+            )
+        return {
+            configuration.name: starting_point(task, configuration, supplies)
+            for configuration in suite.configurations
+        }
+
+    with ThreadPoolExecutor(_PREPARING_AT_ONCE) as pool:
+        by_task = dict(
+            zip(
+                [task.name for task in suite.tasks],
+                pool.map(prepare, suite.tasks),
+                strict=True,
+            )
+        )
+    return {
+        configuration.name: {name: starts[configuration.name] for name, starts in by_task.items()}
+        for configuration in suite.configurations
+    }
+
+
+def _planned_configuration(
+    configuration: Configuration,
+    suite: Suite,
+    request: Request,
+    registry: Registry,
+    starts: dict[str, Start],
+) -> PlannedConfiguration:
+    sandbox = request.sandbox or configuration.sandbox or DEFAULT_SANDBOX
+    registry.plugin("sandboxes", sandbox)
+    return PlannedConfiguration(
+        description=configuration.description,
+        agent=configuration.agent,
+        agent_version=configuration.version or registry.agent(configuration.agent).version(),
+        model=configuration.model,
+        reasoning=configuration.reasoning,
+        instructions=configuration.instructions,
+        approval=configuration.approval,
+        sandbox=sandbox,
+        network=configuration.network,
+        environment=configuration.environment,
+        pass_environment=configuration.pass_environment,
+        secrets=configuration.secrets,
+        limits=merge_limits(suite.limits, configuration.limits),
+        parameters=configuration.parameters,
+        gives_reference=configuration.gives_reference,
+        digest=digest_of_files(configuration.digests),
+        files=dict(sorted(configuration.digests.items())),
+        workspaces={name: start.workspace_tree for name, start in sorted(starts.items())},
+    )
+
+
+def _planned_task(task: Task, suite: Suite, start: Start) -> PlannedTask:
+    return PlannedTask(
+        category=task.category,
+        split=task.split.value,
+        contamination=task.contamination.value,
+        source=start.source,
+        tree=start.snapshot_tree,
+        brief_sha256=sha256(task.brief.encode()),
+        graders=[{use.grader: use.parameters} for use in task.graders],
+        limits=merge_limits(suite.limits, task.limits),
+        no_change_expected=task.no_change_expected,
+        must_escalate=task.must_escalate,
+        digest=digest_of_files(task.files),
+        files=dict(sorted(task.files.items())),
+    )
+
+
+def _plugins(
+    suite: Suite, configurations: Iterable[PlannedConfiguration], registry: Registry
+) -> list[PluginUse]:
+    wanted = {("executors", DEFAULT_EXECUTOR)}
+    wanted |= {("agents", item.agent) for item in suite.configurations}
+    wanted |= {("graders", use.grader) for task in suite.tasks for use in task.graders}
+    wanted |= {("sandboxes", item.sandbox) for item in configurations}
+    return [registry.plugin(group, name).use for group, name in sorted(wanted)]

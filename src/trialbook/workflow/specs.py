@@ -1,0 +1,89 @@
+"""From a plan and its suite to the specs of trials: which are due, and what each needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from trialbook.model.outcome import Outcome
+from trialbook.model.plan import Plan, SlotKey
+from trialbook.model.suite import Suite, merge_limits
+from trialbook.model.trial import Trial, TrialSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanInUse:
+    """A committed plan with what is needed to carry it out."""
+
+    plan: Plan
+    suite: Suite
+    commit: str
+    sha256: str
+    root: Path
+    cache: Path
+    work: Path
+
+    def spec(self, slot: SlotKey, replaced: Trial | None = None) -> TrialSpec:
+        """The spec of a slot's first trial, or of the one that replaces ``replaced``."""
+        task = next(task for task in self.suite.tasks if task.name == slot.task)
+        configuration = next(
+            item for item in self.suite.configurations if item.name == slot.configuration
+        )
+        planned = self.plan.configurations[slot.configuration]
+        return TrialSpec(
+            run=self.plan.run,
+            suite=self.plan.suite,
+            protocol=self.plan.protocol,
+            status=self.plan.status,
+            repetition=slot.repetition,
+            rerun=replaced.rerun + 1 if replaced else 0,
+            replaces=replaced.path if replaced else None,
+            rerun_reason=replaced.outcome.value if replaced else None,
+            plan_commit=self.commit,
+            plan_sha256=self.sha256,
+            task=task,
+            configuration=configuration,
+            limits=merge_limits(self.suite.limits, task.limits, configuration.limits),
+            sandbox=planned.sandbox,
+            accept=self.plan.accept,
+            limits_are_failures=self.plan.limits_are_failures,
+            source=self.plan.tasks[slot.task].source,
+            snapshot_tree=self.plan.tasks[slot.task].tree,
+            workspace_tree=planned.workspaces[slot.task],
+            suite_folder=str(self.root / self.suite.folder),
+            cache=str(self.cache),
+            work=str(self.work),
+        )
+
+    def due(self, trials: Iterable[Trial]) -> list[TrialSpec]:
+        """What is still to be done, in the schedule's order: open slots, and allowed reruns."""
+        chains: dict[SlotKey, list[Trial]] = {}
+        for trial in sorted(trials, key=lambda trial: trial.rerun):
+            chains.setdefault(trial.slot, []).append(trial)
+        specs = []
+        for planned in self.plan.schedule:
+            chain = chains.get(planned.key, [])
+            if not chain:
+                specs.append(self.spec(planned.key))
+            elif may_rerun(self.plan, chain):
+                specs.append(self.spec(planned.key, chain[-1]))
+        return specs
+
+
+def may_rerun(plan: Plan, chain: Sequence[Trial]) -> bool:
+    """Whether the plan's policy allows one more trial after the last one of a slot's chain.
+
+    The policy counts per outcome: how many of the slot's trials that ended so may be replaced.
+    Outcomes of a valid execution are never replaced, whatever a plan says.
+    """
+    outcome = chain[-1].outcome
+    if not outcome.rerunnable or outcome.value not in plan.rerun:
+        return False
+    allowed = plan.rerun[outcome.value]
+    return allowed is None or sum(trial.outcome is outcome for trial in chain) <= allowed
+
+
+def reruns_at_once(outcome: Outcome) -> bool:
+    """Whether a rerun happens within the same run; a cancelled trial waits for `resume`."""
+    return outcome is not Outcome.CANCELLED

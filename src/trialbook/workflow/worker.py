@@ -1,0 +1,209 @@
+"""A whole trial: what execution found and what grading says become one record and its files."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+from trialbook.api import Grade
+from trialbook.execution.classify import LIMIT_OUTCOMES, class_of
+from trialbook.execution.launch import Launcher
+from trialbook.execution.room import secrets_of
+from trialbook.execution.trial import Findings, Subject, TrialRunner
+from trialbook.formats.records import to_json
+from trialbook.grading.accept import decide
+from trialbook.grading.grade import Subject as Artifacts
+from trialbook.grading.grade import grade_artifacts
+from trialbook.model.acceptance import parse_policy
+from trialbook.model.digest import sha256
+from trialbook.model.outcome import Outcome
+from trialbook.model.trial import (
+    ChangeRecord,
+    GradeSummary,
+    Trial,
+    TrialBundle,
+    TrialSpec,
+)
+from trialbook.registry import Registry
+from trialbook.storage.redact import redact
+from trialbook.storage.repository import Store
+from trialbook.system import System, timestamp
+
+
+class TrialWorker:
+    """Does whole trials: a `Worker` for executors. Many threads may share one."""
+
+    def __init__(self, *, registry: Registry, system: System, cancel: threading.Event) -> None:
+        self._registry = registry
+        self._system = system
+        launcher = Launcher(registry=registry, cancel=cancel)
+        self._runner = TrialRunner(launcher=launcher, system=system, grade=self._grade)
+        self._cancel = cancel
+
+    def __call__(self, spec: TrialSpec) -> TrialBundle:
+        """Do one trial and give its record and files."""
+        found = self._runner.findings(spec)
+        outcome, reason, anyway = self._outcome(spec, found)
+        return self._bundle(spec, found, outcome, reason, graded_anyway=anyway)
+
+    def _grade(self, subject: Subject) -> tuple[Grade, ...]:
+        spec = subject.spec
+        artifacts = Artifacts(
+            task=spec.task,
+            task_folder=Path(spec.suite_folder) / "tasks" / spec.task.name,
+            baseline_tree=spec.workspace_tree,
+            candidate_tree=subject.change.tree,
+            patch=subject.change.patch,
+            changed=subject.change.changed,
+            python=subject.python,
+            limits=spec.limits,
+        )
+        return grade_artifacts(
+            artifacts,
+            store=Store.at(Path(spec.cache) / "objects"),
+            registry=self._registry,
+            start=subject.start,
+            work=subject.work,
+        )
+
+    def _outcome(self, spec: TrialSpec, found: Findings) -> tuple[Outcome, str, bool]:
+        """Outcome, the sentence that says why, and whether it was graded after a limit."""
+        result, change = found.result, found.change
+        if found.trouble is not None or result is None or change is None:
+            if self._cancel.is_set():
+                return Outcome.CANCELLED, "the run was stopped", False
+            return Outcome.ENVIRONMENT_FAILURE, found.trouble or "nothing is known", False
+        fixed = class_of(result, spec.task, changed=bool(change.changed))
+        if fixed is None and self._cancel.is_set() and not found.grades:
+            return Outcome.CANCELLED, "the run was stopped before grading", False
+        if fixed is not None and (fixed not in LIMIT_OUTCOMES or not found.grades):
+            return fixed, _reason(fixed, result.message), False
+        return _graded(spec, found.grades, fixed, result.message)
+
+    def _bundle(
+        self,
+        spec: TrialSpec,
+        found: Findings,
+        outcome: Outcome,
+        reason: str,
+        *,
+        graded_anyway: bool,
+    ) -> TrialBundle:
+        files = dict(found.files)
+        if found.change is not None:
+            files["change.patch"] = found.change.patch
+        for grade in found.grades:
+            files[f"grades/{grade.grader}.json"] = to_json(grade)
+        secrets = secrets_of(spec.configuration, self._system.environ)
+        redactions: dict[str, int] = {}
+        for name, data in files.items():
+            files[name], counts = redact(data, secrets)
+            for secret, count in counts.items():
+                redactions[secret] = redactions.get(secret, 0) + count
+        clean_reason, _ = redact(reason.encode(), secrets)
+        record = Trial(
+            run=spec.run,
+            suite=spec.suite,
+            protocol=spec.protocol,
+            status=spec.status,
+            task=spec.task.name,
+            configuration=spec.configuration.name,
+            repetition=spec.repetition,
+            rerun=spec.rerun,
+            replaces=spec.replaces,
+            rerun_reason=spec.rerun_reason,
+            outcome=outcome,
+            reason=clean_reason.decode(),
+            graded_anyway=graded_anyway,
+            plan_commit=spec.plan_commit,
+            plan_sha256=spec.plan_sha256,
+            started=found.started,
+            finished=timestamp(self._system.now()),
+            agent=found.agent,
+            isolation=found.isolation,
+            workspace=found.workspace,
+            attempts=tuple(found.attempts),
+            usage=found.usage,
+            change=_change(found, files),
+            grades=tuple(_summary(grade, files) for grade in found.grades),
+            stages=tuple(found.stages),
+            redactions=redactions,
+            artifacts={name: sha256(files[name]) for name in sorted(files)},
+        )
+        return TrialBundle(record=record, files=files)
+
+
+def cut_off(spec: TrialSpec, *, started: str, finished: str, reason: str) -> TrialBundle:
+    """The record of a trial that ended with its runner: cancelled, nothing else known of it."""
+    record = Trial(
+        run=spec.run,
+        suite=spec.suite,
+        protocol=spec.protocol,
+        status=spec.status,
+        task=spec.task.name,
+        configuration=spec.configuration.name,
+        repetition=spec.repetition,
+        rerun=spec.rerun,
+        replaces=spec.replaces,
+        rerun_reason=spec.rerun_reason,
+        outcome=Outcome.CANCELLED,
+        reason=reason,
+        plan_commit=spec.plan_commit,
+        plan_sha256=spec.plan_sha256,
+        started=started,
+        finished=finished,
+    )
+    return TrialBundle(record=record, files={})
+
+
+def bundle_files(bundle: TrialBundle, folder: str) -> dict[str, bytes]:
+    """Every file of a trial as the ledger gets it, with paths relative to the ledger's root."""
+    record = bundle.record
+    base = f"{folder}/{record.path}"
+    files = {f"{base}/{name}": data for name, data in bundle.files.items()}
+    return files | {f"{base}/trial.json": to_json(record)}
+
+
+def _graded(
+    spec: TrialSpec, grades: tuple[Grade, ...], limit: Outcome | None, message: str
+) -> tuple[Outcome, str, bool]:
+    """As the graders say; after a limit, the limit stands unless the plan lets a pass count."""
+    policy = parse_policy(spec.accept)
+    outcome, reason = decide(policy, {grade.grader: grade for grade in grades})
+    if limit is None:
+        return outcome, reason, False
+    passes = outcome is Outcome.ACCEPTED and not spec.limits_are_failures
+    if passes or outcome is Outcome.POLICY_VIOLATION:
+        return outcome, f"{reason}; {message}", True
+    return limit, f"{message}; graded anyway: {reason}", True
+
+
+def _reason(outcome: Outcome, message: str) -> str:
+    if outcome is Outcome.NO_CHANGE:
+        return "the agent finished and changed nothing, but the task asks for a change"
+    return message
+
+
+def _change(found: Findings, files: dict[str, bytes]) -> ChangeRecord | None:
+    change = found.change
+    if change is None:
+        return None
+    return ChangeRecord(
+        tree=change.tree,
+        patch_sha256=sha256(files["change.patch"]),
+        files=len(change.changed),
+        insertions=sum(file.insertions or 0 for file in change.changed),
+        deletions=sum(file.deletions or 0 for file in change.changed),
+        omitted=change.omitted,
+    )
+
+
+def _summary(grade: Grade, files: dict[str, bytes]) -> GradeSummary:
+    return GradeSummary(
+        grader=grade.grader,
+        status=grade.status.value,
+        accepted=grade.accepted,
+        passed=grade.passed,
+        total=grade.total,
+        sha256=sha256(files[f"grades/{grade.grader}.json"]),
+    )
