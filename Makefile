@@ -1,0 +1,70 @@
+# Every target sets up what it needs: a virtual environment with pinned dependencies in .venv/.
+SUITE ?= instruction-drift
+ARGS ?=
+PYTHON ?= python3
+PORT ?= 8000
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+TRIALBOOK := $(BIN)/trialbook
+
+.DEFAULT_GOAL := help
+.PHONY: help eval resume check-suite status site serve test test-all lint fmt types architecture docs ci clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+
+.venv/run: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(PIP) pip
+	$(PIP) --editable .
+	@touch $@
+
+.venv/dev: .venv/run
+	$(PIP) --group dev
+	@touch $@
+
+eval: .venv/run ## run a suite and commit every trial: make eval SUITE=instruction-drift
+	$(TRIALBOOK) eval $(SUITE) $(ARGS)
+
+resume: .venv/run ## continue an interrupted run: make resume RUN=...
+	$(TRIALBOOK) resume $(RUN) $(ARGS)
+
+check-suite: .venv/run ## report every mistake in a suite's files: make check-suite SUITE=...
+	$(TRIALBOOK) suite check $(SUITE)
+
+status: .venv/run ## list the runs of this ledger
+	$(TRIALBOOK) status
+
+site: .venv/run ## build the static site into site/_build
+	$(TRIALBOOK) site build
+
+serve: .venv/run ## serve the static site on this machine: make serve PORT=8000
+	$(TRIALBOOK) site serve --port $(PORT)
+
+test: .venv/dev ## the fast tests
+	$(BIN)/python -m pytest -m "not slow and not index" -n 2 $(ARGS)
+
+test-all: .venv/dev ## all tests
+	$(BIN)/python -m pytest -n 2 $(ARGS)
+
+lint: .venv/dev ## style, by ruff
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+fmt: .venv/dev ## put everything into shape
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: .venv/dev ## types, by mypy
+	$(BIN)/mypy
+
+architecture: .venv/dev ## import directions, doors and sizes
+	$(BIN)/python -m pytest -q tests/test_architecture.py
+
+docs: .venv/dev ## write the generated reference pages anew
+	$(BIN)/python -m trialbook.cli.reference site/pages/reference
+
+ci: lint types architecture test-all ## what the build server runs
+
+clean: ## remove what was generated; the ledger stays
+	rm -rf .venv site/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis
