@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import git, trialbook
+from tests.conftest import git
+from tests.suites.conftest import evaluated, records_of
 
 from trialbook.formats.authored import read_document
 
@@ -280,46 +281,27 @@ def test_a_note_does_not_replace_a_file(script: dict[str, Any], tmp_path: Path) 
 # --- all of it, with the package index ---------------------------------------------------------
 
 
-def results(ledger: Path) -> dict[tuple[str, str], tuple[dict[str, Any], dict[str, Any] | None]]:
-    """The record and the acceptance grade of each trial, by configuration and task."""
-    found = {}
-    for path in ledger.glob("runs/golden-python/*/*/*/r1/trial.json"):
-        record = json.loads(path.read_text())
-        grade = path.parent / "grades" / "acceptance.json"
-        judged = json.loads(grade.read_text()) if grade.is_file() else None
-        found[record["configuration"], record["task"]] = (record, judged)
-    return found
-
-
 @pytest.mark.index
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_controls_come_out_as_the_readme_says(tmp_path: Path) -> None:
-    ledger = tmp_path / "ledger"
-    shutil.copytree(SUITE, ledger / "suites" / "golden-python")
-    git(ledger.parent, "init", "-q", str(ledger))
-    git(ledger, "add", "-A")
-    git(ledger, "commit", "-q", "-m", "start")
-    trialbook(ledger, "eval", "golden-python", "--repetitions", "1")
-
-    found = results(ledger)
-    assert set(found) == {
-        (configuration, task)
-        for configuration in ("reference", "untouched", "near-miss")
-        for task in TASKS
+    ledger = evaluated(SUITE, tmp_path / "ledger")
+    records = records_of(ledger)
+    outcomes = {
+        (record["configuration"], record["task"]): record["outcome"] for record in records.values()
     }
-    outcomes = {key: record["outcome"] for key, (record, _) in found.items()}
+    assert len(records) == len(outcomes) == 3 * len(TASKS)
     assert {outcomes["reference", task] for task in TASKS} == {"accepted"}
     assert {outcomes["near-miss", task] for task in TASKS} == {"rejected"}
     idle = dict.fromkeys(TASKS, "no_change") | {"trap-consecutive-groups": "rejected"}
     assert {task: outcomes["untouched", task] for task in TASKS} == idle
+    by_path = {(record["configuration"], record["task"]): path for path, record in records.items()}
     for task in TASKS:
-        record, grade = found["near-miss", task]
-        assert grade is not None
+        path = by_path["near-miss", task]
+        grade = json.loads((path.parent / "grades" / "acceptance.json").read_text())
         failing = {check["id"] for check in grade["checks"] if not check["passed"]}
         assert failing == near_miss_fails(task)
-        assert any(name.removeprefix("test_private::") in record["reason"] for name in failing)
-    assert (
-        "test_answer_is_written_down" in found["untouched", "trap-consecutive-groups"][0]["reason"]
-    )
+        assert any(name in records[path]["reason"] for name in failing)
+    idle_trap = records[by_path["untouched", "trap-consecutive-groups"]]
+    assert "test_answer_is_written_down" in idle_trap["reason"]
     assert git(ledger, "status", "--porcelain") == ""

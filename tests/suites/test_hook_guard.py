@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.conftest import git
+from tests.suites.conftest import evaluated, records_of
 
 SUITE = Path(__file__).resolve().parents[2] / "suites" / "hook-guard"
 REFUSED = ("code-without-tests", "code-with-deleted-test")
@@ -159,3 +161,17 @@ def test_the_driver_fails_without_a_change(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert "change.diff" in done.stderr
+
+
+def test_an_evaluation_accepts_the_right_hook_and_half_of_each_broken_one(tmp_path: Path) -> None:
+    ledger = evaluated(SUITE, tmp_path / "ledger")
+    outcomes = {
+        (record["configuration"], record["task"]): record["outcome"]
+        for record in records_of(ledger).values()
+    }
+    assert outcomes == {
+        (name, task): "accepted" if decision == DECISIONS["current"][task] else "rejected"
+        for name, decisions in DECISIONS.items()
+        for task, decision in decisions.items()
+    }
+    assert git(ledger, "status", "--porcelain") == ""

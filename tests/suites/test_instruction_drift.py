@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.conftest import git
+from tests.suites.conftest import evaluated, records_of
 
 from trialbook.formats.authored import read_document
 
@@ -141,3 +143,21 @@ def test_both_configurations_record_the_same_paths(task: str) -> None:
     ]
     assert paths[0] == paths[1]
     assert "stdout.txt" in paths[0]
+
+
+def test_an_evaluation_gives_nine_and_five_of_nine_in_every_repetition(tmp_path: Path) -> None:
+    ledger = evaluated(SUITE, tmp_path / "ledger")
+    scores: dict[tuple[str, int], list[tuple[int, int]]] = {}
+    for record in records_of(ledger).values():
+        (grade,) = record["grades"]
+        assert record["outcome"] == ("accepted" if grade["accepted"] else "rejected")
+        slot = (record["configuration"], record["repetition"])
+        scores.setdefault(slot, []).append((grade["passed"], grade["total"]))
+    totals = {slot: tuple(map(sum, zip(*pairs, strict=True))) for slot, pairs in scores.items()}
+    assert totals == {
+        ("baseline", 1): (9, 9),
+        ("baseline", 2): (9, 9),
+        ("candidate", 1): (5, 9),
+        ("candidate", 2): (5, 9),
+    }
+    assert git(ledger, "status", "--porcelain") == ""
