@@ -1,24 +1,117 @@
-"""Fixtures for the tests of storage."""
-
 from __future__ import annotations
 
+import itertools
+import subprocess
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from tests import nasty_tree
 
-from trialbook.storage.repository import Store
+from trialbook.storage.ledger import RUN_ATTRIBUTES
+from trialbook.system import System
+
+
+class Git:
+    """Real git in one folder, as a user would run it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __call__(self, *arguments: str, stdin: str | bytes | None = None) -> str:
+        done = self.run(*arguments, stdin=stdin)
+        assert done.returncode == 0, (arguments, done.stdout, done.stderr)
+        return done.stdout.decode("utf-8", "surrogateescape")
+
+    def run(
+        self, *arguments: str, stdin: str | bytes | None = None
+    ) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            ["git", *arguments],
+            cwd=self.folder,
+            input=stdin.encode() if isinstance(stdin, str) else stdin,
+            capture_output=True,
+            check=False,
+            timeout=60,
+        )
+
+    def state(self) -> dict[str, str]:
+        """All that the user sees of index and work tree."""
+        return {
+            "status": self("status", "--porcelain=v2", "--untracked-files=all", "--ignored"),
+            "index": "\n".join(
+                line
+                for line in self("ls-files", "--stage", "-v", "--full-name").splitlines()
+                if "runs/" not in line
+            ),
+            "unstaged": self("diff"),
+            "staged": self("diff", "--cached"),
+            "stash": self("stash", "list"),
+        }
+
+    def fsck(self) -> None:
+        done = self.run("fsck", "--full", "--strict", "--no-progress")
+        said = [line for line in done.stderr.splitlines() if b"is deprecated" not in line]
+        assert (done.returncode, said) == (0, []), done
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    """An empty object store."""
-    return Store.at(tmp_path / "objects")
+def make_repository(tmp_path: Path) -> Callable[..., Git]:
+    """Makes repositories with one commit (or, unborn, with none)."""
+
+    def make(name: str = "repository", *options: str, unborn: bool = False) -> Git:
+        folder = tmp_path / name
+        folder.mkdir()
+        git = Git(folder)
+        git("init", "-q", "-b", "main", *options)
+        if not unborn:
+            (folder / "README.md").write_text("hello\n")
+            git("add", "-A")
+            git("commit", "-q", "-m", "start")
+        return git
+
+    return make
 
 
 @pytest.fixture
-def nasty(tmp_path: Path) -> Path:
-    """The nasty tree as a folder."""
-    folder = tmp_path / "nasty"
-    nasty_tree.build(folder)
-    return folder
+def git(make_repository: Callable[..., Git]) -> Git:
+    """A repository on its branch main with one commit."""
+    return make_repository()
+
+
+@pytest.fixture
+def system() -> System:
+    """The outside world with a clock that stands still, and no waiting: sleep moves the time."""
+    passed = [0.0]
+    numbers = itertools.count(1)
+
+    def sleep(seconds: float) -> None:
+        passed[0] += seconds
+
+    return System(
+        now=lambda: datetime(2026, 11, 30, 15, 0, tzinfo=UTC),
+        monotonic=lambda: passed[0],
+        sleep=sleep,
+        token=lambda size: f"{next(numbers):0{size * 2}x}",
+    )
+
+
+def run_files(run: str = "first", suite: str = "demo") -> dict[str, bytes]:
+    """What the first commit of a run holds."""
+    return {
+        f"runs/{suite}/{run}/plan.json": b'{"plan": 1}\n',
+        f"runs/{suite}/{run}/.gitattributes": RUN_ATTRIBUTES,
+    }
+
+
+def trial_files(
+    repetition: int = 1, run: str = "first", suite: str = "demo", text: str = "x"
+) -> dict[str, bytes]:
+    """A trial with bytes that git likes to convert."""
+    base = f"runs/{suite}/{run}/task/current/r{repetition}"
+    return {
+        f"{base}/trial.json": f'{{"repetition": {repetition}, "text": "{text}"}}\n'.encode(),
+        f"{base}/change.patch": b"--- a/x\r\n+++ b/x\r\n@@ -1 +1 @@\n-a \r\n+b\t\n",
+        f"{base}/sessions/1/attempt-1/stdout.txt": b"$Id$ one\r\ntwo\nthree\r\r\n\x00\xff",
+        f"{base}/sessions/1/attempt-1/stderr.txt": b"",
+    }

@@ -92,10 +92,12 @@ class Index:
                 )
 
     def _rewrite(self, lines: bytes) -> None:
-        scratch = self._git_folder / "trialbook" / "index"
-        scratch.parent.mkdir(exist_ok=True)
-        for left in (scratch, scratch.with_name("index.lock")):
+        folder = self._git_folder / "trialbook"
+        folder.mkdir(exist_ok=True)
+        for left in folder.glob("index-*"):
             left.unlink(missing_ok=True)
+        # A name of its own: the git of a killed process may still be writing to the last one.
+        scratch = folder / f"index-{self._system.token(8)}"
         if self._file.exists():
             # With its time: by it, git tells which entries may have changed unseen.
             shutil.copy2(self._file, scratch)

@@ -64,7 +64,7 @@ class CommitInfo:
 
 def plain_line(text: str) -> str:
     """A name or an address for the head of a commit: git, too, leaves these characters out."""
-    return re.sub(r"[\x00-\x1f<>]+", " ", text).strip(" .,:;\"'\\")
+    return re.sub(r"[\x00-\x20<>]+", " ", text).strip(" .,:;\"'\\")
 
 
 def blob_oid(data: bytes) -> str:
