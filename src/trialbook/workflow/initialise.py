@@ -88,6 +88,7 @@ def init_ledger(folder: Path, registry: Registry) -> NewLedger:
     Raises:
         UserError: the folder is a ledger already, or holds a file of a name that is needed.
     """
+    folder = folder.absolute()
     name = folder.resolve().name
     files = {
         "Makefile": _MAKEFILE,

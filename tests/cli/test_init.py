@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.conftest import git, trialbook
+
+
+def test_a_new_ledger_has_the_folders_a_makefile_and_a_suite_that_runs(tmp_path: Path) -> None:
+    done = trialbook(tmp_path, "init", "our-evals")
+    ledger = tmp_path / "our-evals"
+    assert "a new repository" in done.stdout
+    for name in ("Makefile", "README.md", "suites", "runs", "rubrics", "site/site.yaml"):
+        assert (ledger / name).exists(), name
+    git(ledger, "add", "-A")
+    git(ledger, "commit", "-q", "-m", "start")
+    trialbook(ledger, "suite", "check", "example")
+    trialbook(ledger, "eval", "example")
+    assert git(ledger, "status", "--porcelain") == ""
+    assert "trial example/" in git(ledger, "log", "--format=%s")
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+def test_the_makefile_of_a_new_ledger_runs_the_suite(tmp_path: Path) -> None:
+    trialbook(tmp_path, "init", "our-evals")
+    ledger = tmp_path / "our-evals"
+    program = f"TRIALBOOK={sys.executable} -m trialbook"
+    for words in (["help"], ["eval", program], ["status", program], ["site", program]):
+        done = subprocess.run(
+            ["make", *words], cwd=ledger, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert (ledger / "site/_build/index.html").is_file()
+
+
+def test_a_ledger_inside_a_repository_uses_that_repository(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "-b", "main")
+    done = trialbook(tmp_path, "init", "evals")
+    assert "the repository it is in" in done.stdout
+    assert not (tmp_path / "evals/.git").exists()
+    trialbook(tmp_path / "evals", "eval", "example")
+    assert "evals/runs/example/" in git(tmp_path, "ls-tree", "-r", "--name-only", "HEAD")
+
+
+def test_init_refuses_to_overwrite_and_touches_nothing(tmp_path: Path) -> None:
+    (tmp_path / "evals").mkdir()
+    (tmp_path / "evals/Makefile").write_text("mine\n")
+    done = trialbook(tmp_path, "init", "evals", check=2)
+    assert "Makefile" in done.stderr
+    assert [path.name for path in (tmp_path / "evals").iterdir()] == ["Makefile"]
+    assert (tmp_path / "evals/Makefile").read_text() == "mine\n"
