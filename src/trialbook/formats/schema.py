@@ -18,7 +18,10 @@ from trialbook.errors import Problem
 from trialbook.formats.document import Document, Pointer
 from trialbook.formats.mistakes import mistakes
 
-AUTHORED_KINDS = ("suite", "task", "configuration", "checks", "expected", "site")
+SUITE_KINDS = ("suite", "task", "configuration", "checks", "expected")
+"""What people write into a suite."""
+
+AUTHORED_KINDS = (*SUITE_KINDS, "site")
 """What people write."""
 
 RECORD_KINDS = ("plan", "trial", "grade")

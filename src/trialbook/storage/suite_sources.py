@@ -13,7 +13,7 @@ from trialbook.model.digest import sha256
 from trialbook.model.suite import Reference, Snapshot, SnapshotKind, Toolchain
 from trialbook.storage.suite_reading import Reading, below, value_of
 
-_REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|[^/]+@[^/]+:")
+REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|[^/]+@[^/]+:")
 _PINNED = re.compile(r"===?[^*]+$| @ ")
 _UNFROZEN = ("-r", "-c", "-e", "--requirement", "--constraint", "--editable")
 
@@ -22,7 +22,7 @@ def check_source(reading: Reading, document: Document, at: Pointer, task_folder:
     """What a snapshot names has to be there, and inside the suite if it is no repository."""
     source = value_of(document, at, dict) or {}
     git = source.get("git")
-    if isinstance(git, str) and git and not _REMOTE.match(git) and git[0] not in "/~":
+    if isinstance(git, str) and git and not REMOTE.match(git) and git[0] not in "/~":
         repository = task_folder / git
         if not repository.is_dir():
             where = os.path.normpath(repository)

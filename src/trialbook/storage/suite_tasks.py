@@ -150,12 +150,12 @@ def _ask_grader(
     parameters: Mapping[str, Any],
 ) -> None:
     """Let a grader look at the files that its parameters name."""
+    problems: list[Problem] = []
     try:
-        problems = [
-            _placed(reading, document, pointer, problem, folder)
-            for problem in grader.problems(parameters, folder)
-        ]
         files = [folder / file for file in grader.files(parameters, folder)]
+        outside = [file for file in files if not _is_below(file, folder)]
+        if not outside:
+            problems += grader.problems(parameters, folder)
     except TrialbookError as error:
         reading.at(document, pointer, error.message, error.hint, key=True)
         return
@@ -163,17 +163,21 @@ def _ask_grader(
         message = f"the grader `{grader.name}` broke down on these parameters: {error!r}"
         reading.at(document, pointer, message, "report it to the plugin's authors", key=True)
         return
-    reading.problems += problems
-    said = {problem.path for problem in problems}
-    for file in files:
-        if not Path(os.path.normpath(file)).is_relative_to(os.path.normpath(folder)):
-            message = f"`{reading.shown(file)}` is outside of the task's folder"
-            reading.at(document, pointer, message, "move it into the task's folder", key=True)
-        elif file.exists():
+    placed = [_placed(reading, document, pointer, problem, folder) for problem in problems]
+    reading.problems += placed
+    for file in outside:
+        message = f"`{os.path.relpath(file, folder)}` is outside of the task's folder"
+        reading.at(document, pointer, message, "name a file below the task's folder", key=True)
+    for file in [file for file in files if file not in outside]:
+        if file.exists():
             reading.freeze(_owner(folder.name), file)
-        elif reading.shown(file) not in said:
+        elif reading.shown(file) not in {problem.path for problem in placed}:
             message = f"there is no `{reading.shown(file)}`"
             reading.at(document, pointer, message, "add it, or correct the path", key=True)
+
+
+def _is_below(file: Path, folder: Path) -> bool:
+    return Path(os.path.normpath(file)).is_relative_to(os.path.normpath(folder))
 
 
 def _placed(

@@ -153,7 +153,10 @@ def _check_policy(reading: Reading, document: Document, tasks: Sequence[TaskFile
             used = {name for task in tasks for name in _graders(task)}
             names = ", ".join(task.name for task in without)
             whose = "no task has a" if len(without) == len(tasks) else f"task {names} has no"
-            hint = nearest(grader, used) or f"add `- {grader}: ...` to the graders of the task"
+            hint = (
+                nearest(grader, used - {grader})
+                or f"add `- {grader}: ...` to the graders of the task"
+            )
             found = re.search(rf"(?<![a-z0-9_:-]){re.escape(grader)}(?![a-z0-9_-])", text)
             offset = found.start() if found else 0
             message = f"{whose} grader `{grader}`"

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from trialbook.registry import Registry
+from trialbook.storage.scaffold import new_suite
+
+
+def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "trialbook", *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=60)
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    (tmp_path / "suites").mkdir()
+    new_suite(tmp_path, "ex", Registry())
+    return tmp_path
+
+
+def test_a_clean_suite_is_said_in_one_line(ledger: Path) -> None:
+    done = run("suite", "check", "ex", cwd=ledger / "suites/ex/tasks")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "suite ex: 1 task, 2 configurations, protocol 1: no problems\n"
+
+
+def test_mistakes_end_with_status_2_one_a_line(ledger: Path) -> None:
+    file = ledger / "suites/ex/suite.yaml"
+    file.write_text(file.read_text().replace("accept", "acept").replace("[baseline", "[baselin"))
+    done = run("suite", "check", "ex", cwd=ledger)
+    assert (done.returncode, done.stdout) == (2, "")
+    lines = done.stderr.splitlines()
+    assert lines[0].startswith("suites/ex/suite.yaml:5:1: the key `accept` is missing; add")
+    assert lines[1] == (
+        "suites/ex/suite.yaml:15:18: there is no configuration `baselin`; did you mean `baseline`?"
+    )
+    assert lines[-1] == f"{len(lines) - 1} problems to fix"
+
+
+def test_the_check_speaks_json(ledger: Path) -> None:
+    done = run("suite", "check", "ex", "--json", cwd=ledger)
+    assert done.returncode == 0
+    assert json.loads(done.stdout) == {
+        "suite": "ex",
+        "ok": True,
+        "problems": [],
+        "protocol": 1,
+        "tasks": ["greet-strangers"],
+        "configurations": ["baseline", "candidate"],
+    }
+    file = ledger / "suites/ex/suite.yaml"
+    file.write_text(file.read_text() + "x: 1\n")
+    done = run("suite", "check", "ex", "--json", cwd=ledger)
+    assert done.returncode == 2
+    found = json.loads(done.stdout)
+    assert found["ok"] is False
+    assert found["problems"][0]["path"] == "suites/ex/suite.yaml"
+    assert found["problems"][0]["column"] == 1
+    assert found["problems"][0]["message"] == "unknown key `x`"
+
+
+def test_an_unknown_suite_is_a_mistake(ledger: Path) -> None:
+    done = run("suite", "check", "ax", cwd=ledger)
+    assert done.returncode == 2
+    assert done.stderr == "error: there is no suite named 'ax'\nhint: here are: ex\n"
+
+
+def test_new_prints_what_it_made_and_what_comes_next(ledger: Path) -> None:
+    done = run("suite", "new", "refunds", cwd=ledger)
+    assert done.returncode == 0
+    assert "suites/refunds/suite.yaml" in done.stdout.splitlines()
+    assert all((ledger / line).is_file() for line in done.stdout.splitlines())
+    assert "trialbook eval refunds" in done.stderr
+    again = run("suite", "new", "refunds", cwd=ledger)
+    assert (again.returncode, again.stdout) == (2, "")
+    assert "is there already" in again.stderr
+
+
+def test_a_new_task_passes_the_check(ledger: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    (folder / "a.py").write_text("x = 1\n")
+    done = run("task", "new", "ex", "prices", "--snapshot-folder", "shop", cwd=ledger)
+    assert done.returncode == 0, done.stderr
+    assert "suites/ex/tasks/prices/snapshot/a.py" in done.stdout.splitlines()
+    assert "brief.md" in done.stderr
+    assert run("suite", "check", "ex", cwd=ledger).returncode == 0
+
+
+def test_options_that_contradict_each_other_are_refused(ledger: Path) -> None:
+    for options, words in (
+        (("--git", ".", "--package", "a==1"), "only one of"),
+        (("--commit", "1" * 40), "belongs to --git"),
+        (("--sha256", "1" * 64), "--sha256 to --package"),
+        (("--package", "a==1"), "needs the sha256"),
+    ):
+        done = run("task", "new", "ex", "two", *options, cwd=ledger)
+        assert done.returncode == 2
+        assert words in done.stderr
+    assert not (ledger / "suites/ex/tasks/two").exists()
+
+
+@pytest.mark.parametrize("words", ["suite", "suite check", "suite new", "task", "task new"])
+def test_every_command_has_help_with_an_example(tmp_path: Path, words: str) -> None:
+    done = run(*words.split(), "--help", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "Example: trialbook " in done.stdout
