@@ -74,7 +74,7 @@ def test_the_ending_names_folder_commands_and_the_next_step(ledger: Path) -> Non
     (log,) = [line for line in done.stdout.splitlines() if "git log" in line]
     shown = git(ledger, *log.split("git ", 1)[1].split())
     assert len(shown.splitlines()) == 1 + 4 + 1
-    assert "trialbook show" in done.stdout
+    assert f"trialbook show {folder.rsplit('/', 1)[1]}" in done.stdout
     assert "2/2" in done.stdout
     assert "0/2" in done.stdout
 

@@ -70,11 +70,16 @@ class Context:
         return sys.stdout.isatty() and not self.system.environ.get("NO_COLOR")
 
     @property
-    def width(self) -> int | None:
-        """The columns of the terminal that results go to; None where they do not go to one."""
-        if not sys.stdout.isatty():
-            return None
-        return shutil.get_terminal_size().columns
+    def program(self) -> str:
+        """How this program can be called from here, for commands that people copy."""
+        called = Path(sys.argv[0]).absolute()
+        if called.name != "trialbook":
+            return f"{sys.executable} -m trialbook"
+        found = shutil.which("trialbook")
+        if found is not None and Path(found).resolve() == called.resolve():
+            return "trialbook"
+        here = Path.cwd()
+        return str(called.relative_to(here)) if called.is_relative_to(here) else str(called)
 
 
 pass_context = click.make_pass_decorator(Context)

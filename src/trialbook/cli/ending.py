@@ -40,8 +40,9 @@ def _where(context: Context, ending: Ending) -> None:
     context.result(f"commits  git log --oneline {span} -- {folder}".replace("  --", " --"))
     if span:
         context.result(f"diff     git diff --stat {span} -- {folder}")
+    program = context.program
     if ending.interrupted or not ending.complete:
-        context.result(f"next     trialbook resume {ending.plan.run}")
+        context.result(f"next     {program} resume {ending.plan.run}")
     else:
-        context.result(f"next     trialbook show {ending.plan.run}")
-        context.result("         trialbook site build")
+        context.result(f"next     {program} show {ending.plan.run}")
+        context.result(f"         {program} site build")

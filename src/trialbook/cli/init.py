@@ -27,5 +27,5 @@ def command(context: Context, *, folder: Path) -> int:
     context.result("")
     context.result(f"next   cd {folder}")
     context.result("       git add . && git commit -m 'Start a trialbook ledger'")
-    context.result(f"       trialbook eval {EXAMPLE_SUITE}")
+    context.result(f"       {context.program} eval {EXAMPLE_SUITE}")
     return 0
