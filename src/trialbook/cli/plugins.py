@@ -24,4 +24,4 @@ def command(context: Context, *, as_json: bool) -> None:
         (plugin.group, plugin.name, plugin.distribution, plugin.version, plugin.entry_point.value)
         for plugin in plugins
     ]
-    context.result(render([table(columns, rows)], colour=context.colour, width=context.width))
+    context.result(render([table(columns, rows)], colour=context.colour))

@@ -17,6 +17,7 @@ from trialbook.cli.terminal import (
     block,
     facts,
     heading,
+    lines,
     matrix_parts,
     outcome_text,
     render,
@@ -35,6 +36,7 @@ from trialbook.reporting.wording import duration, number_of, size, words
 from trialbook.storage.reader import Reader, RunRef
 
 _OUTPUT_LINES = 20
+_OUTPUT_BYTES = 4000
 _LINE_CHARACTERS = 400
 
 
@@ -65,7 +67,7 @@ def _show_run(context: Context, reader: Reader, run: RunRef, *, as_json: bool) -
         context.json(_run_json(results, closed=closed))
         return
     parts = _run_parts(results, closed=closed)
-    context.result(render(parts, colour=context.colour, width=context.width))
+    context.result(render(parts, colour=context.colour))
 
 
 def _run_json(results: RunResults, *, closed: bool) -> dict[str, Any]:
@@ -126,7 +128,7 @@ def _run_parts(results: RunResults, *, closed: bool) -> Iterable[Part]:
     rows.append(("trials", f"trialbook show {plan.run}/TASK/CONFIGURATION/r1"))
     if not closed:
         rows.append(("next", f"trialbook resume {plan.run}"))
-    yield facts(rows)
+    yield from lines(rows)
 
 
 # --- a trial -------------------------------------------------------------------------------------
@@ -145,7 +147,7 @@ def _show_trial(context: Context, reader: Reader, run: RunRef, path: str, *, as_
         *_output(reader, run, trial),
         *_evidence(trial, commit),
     ]
-    context.result(render(parts, colour=context.colour, width=context.width))
+    context.result(render(parts, colour=context.colour))
 
 
 def _trial_head(trial: Trial) -> Iterable[Part]:
@@ -206,30 +208,30 @@ def _finding(finding: Finding) -> Text:
 
 
 def _output(reader: Reader, run: RunRef, trial: Trial) -> Iterable[Part]:
-    """The first lines of what the agent printed."""
+    """The first lines of what the agent printed; files that hold nothing are left out."""
     for path in reader.files(run, trial.path):
         if not path.startswith("sessions/") or not path.endswith((".txt", ".log")):
             continue
-        data = reader.file(run, f"{trial.path}/{path}") or b""
+        data = reader.file(run, f"{trial.path}/{path}")
+        if not data:
+            continue
         yield ""
         yield heading(f"{path}  {size(len(data))}")
-        lines = unstyled(decode(data[: _OUTPUT_LINES * _LINE_CHARACTERS])).splitlines()
-        if lines:
-            yield block("\n".join(line[:_LINE_CHARACTERS] for line in lines[:_OUTPUT_LINES]))
-        rest = data.count(b"\n") - _OUTPUT_LINES
-        if rest > 0:
-            yield Text(f"  ... {number_of(rest, 'more line')}", style="dim")
+        head = b"\n".join(data.split(b"\n", _OUTPUT_LINES)[:_OUTPUT_LINES])[:_OUTPUT_BYTES]
+        yield block(unstyled(decode(head)))
+        if len(head) < len(data.rstrip(b"\n")):
+            yield Text(f"  ... {size(len(data) - len(head))} more", style="dim")
 
 
 def _evidence(trial: Trial, commit: str | None) -> Iterable[Part]:
     folder = shlex.quote(f"runs/{trial.suite}/{trial.run}/{trial.path}")
     yield ""
     yield heading("in the ledger")
-    rows: list[tuple[str, str | Text]] = [("folder", folder)]
+    rows = [("folder", folder)]
     if commit is not None:
         rows.append(("commit", f"git show {commit}"))
     rows.append(("history", f"git log --stat -- {folder}"))
     if trial.change is not None:
         rows.append(("change", f"git show HEAD:./{folder}/change.patch"))
     rows += [("artifact", path) for path in trial.artifacts]
-    yield facts(rows)
+    yield from lines(rows)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from trialbook.cli.context import Context, pass_context
-from trialbook.cli.terminal import Column, Text, accepted_line, render, safe, table
+from trialbook.cli.terminal import Column, Text, accepted_line, lines, render, safe, table
 from trialbook.reporting.summary import Summary, summarise
 from trialbook.storage.reader import Reader, RunRef
 
@@ -28,7 +28,7 @@ class _Row:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @pass_context
 def command(context: Context, *, as_json: bool) -> None:
-    """List the runs of this ledger, oldest first, with the next command for each.
+    """List the runs of this ledger, oldest first, and say what to do next.
 
     A run is *open* until all its slots are done and its results are written.
     """
@@ -77,15 +77,15 @@ def _json(row: _Row) -> dict[str, Any]:
 
 def _text(context: Context, rows: list[_Row]) -> str:
     columns = [
-        Column(head="suite"),
+        Column(head="suite", whole=True),
         Column(head="run", whole=True),
         Column(head="state"),
         Column(head="done", number=True, whole=True),
         Column(head="accepted"),
-        Column(head="next"),
     ]
     shown = table(columns, [_cells(row) for row in rows])
-    return render([shown], colour=context.colour, width=context.width)
+    waiting = [row for row in rows if not row.closed] or rows[-1:]
+    return render([shown, "", *lines(("next", row.next) for row in waiting)], colour=context.colour)
 
 
 def _cells(row: _Row) -> list[str | Text]:
@@ -99,5 +99,4 @@ def _cells(row: _Row) -> list[str | Text]:
         state,
         f"{summary.finished}/{summary.total.all_scheduled.slots}",
         accepted_line(summary),
-        row.next,
     ]

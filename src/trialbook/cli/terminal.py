@@ -7,11 +7,14 @@ text of the same content.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping, Sequence
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, RenderableType
+from rich.padding import Padding
 from rich.style import Style
 from rich.table import Table
 from rich.text import Text
@@ -22,7 +25,6 @@ from trialbook.reporting.report import amount_said, checks_said
 from trialbook.reporting.summary import ConfigurationSummary, Summary
 from trialbook.reporting.wording import (
     LETTERS,
-    bounds,
     number_of,
     others,
     rate,
@@ -30,6 +32,7 @@ from trialbook.reporting.wording import (
     tone,
     words,
 )
+from trialbook.stats.views import Counts
 
 __all__ = [
     "Column",
@@ -40,6 +43,7 @@ __all__ = [
     "block",
     "facts",
     "heading",
+    "lines",
     "matrix_parts",
     "outcome_text",
     "render",
@@ -53,7 +57,8 @@ __all__ = [
 Part = RenderableType
 """Something that `render` draws: text, a table."""
 
-_WIDTH = 100
+# Where results go to no terminal, lines may be long.
+_WIDTH = 160
 _TONES: Mapping[str, str] = {
     "accepted": "bold green",
     "failed": "bold red",
@@ -75,23 +80,32 @@ class Column:
 
 def safe(text: str, style: str = "") -> Text:
     """Any text on one line, acting characters as visible escapes that stand out."""
-    shown = Text(style=style)
+    shown = Text()
     for piece, acting in pieces(text.replace("\n", " ").replace("\t", " ")):
-        shown.append(piece, _ACTING if acting else None)
+        shown.append(piece, _ACTING if acting else style)
     return shown
 
 
-def block(text: str, indent: str = "  ") -> Text:
-    """Any text line by line, acting characters as visible escapes that stand out."""
-    shown = Text(indent)
+def block(text: str) -> Part:
+    """Any text line by line, indented, acting characters as visible escapes that stand out."""
+    shown = Text(overflow="fold")
     for piece, acting in pieces(text.rstrip("\n")):
-        shown.append(piece.replace("\n", f"\n{indent}"), _ACTING if acting else None)
-    return shown
+        shown.append(piece, _ACTING if acting else None)
+    return Padding(shown, (0, 0, 0, 2))
+
+
+def lines(rows: Iterable[tuple[str, str]]) -> Iterator[Text]:
+    """Names and values to copy, one pair a line, never broken into two."""
+    known = list(rows)
+    longest = max((len(name) for name, _ in known), default=0)
+    for name, value in known:
+        shown = Text(no_wrap=True).append(f"{name:<{longest}}  ", style="dim")
+        yield shown.append_text(safe(value))
 
 
 def outcome_text(outcome: str) -> Text:
     """An outcome in words, in the colour of what it says."""
-    return Text(words(outcome), style=_TONES[tone(outcome)])
+    return Text().append(words(outcome), style=_TONES[tone(outcome)])
 
 
 def answer_text(passed: bool | None) -> Text:  # noqa: FBT001 - a check's own answer
@@ -133,22 +147,29 @@ def heading(text: str) -> Text:
 
 
 def render(parts: Iterable[Part], *, colour: bool, width: int | None = None) -> str:
-    """The parts as text, with escape sequences only where ``colour`` asks for them."""
+    """The parts as text, with escape sequences only where ``colour`` asks for them.
+
+    ``width`` is in columns; by default the terminal's.
+    """
     out = io.StringIO()
     console = Console(
         file=out,
         force_terminal=colour,
         color_system="standard" if colour else None,
-        width=width or _WIDTH,
+        width=width or _terminal_width(),
         highlight=False,
         markup=False,
         emoji=False,
         legacy_windows=False,
     )
     for part in parts:
-        console.print(part)
-    lines = (line.rstrip() for line in out.getvalue().splitlines())
-    return "\n".join(lines)
+        whole = isinstance(part, Text) and part.no_wrap is True
+        console.print(part, soft_wrap=whole)
+    return "\n".join(line.rstrip() for line in out.getvalue().split("\n")).rstrip("\n")
+
+
+def _terminal_width() -> int:
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDTH
 
 
 def summary_text(summary: Summary, *, colour: bool, width: int | None = None) -> str:
@@ -172,7 +193,7 @@ def _accepted_table(summary: Summary) -> Table:
         Column(head="accepted", number=True, whole=True),
         Column(head="the rest"),
         Column(head="valid executions", number=True, whole=True),
-        *([Column(head="worst to best case")] if missing else []),
+        *([Column(head="worst to best", whole=True)] if missing else []),
         Column(head="spend", number=True),
     ]
     return table(columns, (_accepted_row(row, missing) for row in summary.configurations))
@@ -189,9 +210,16 @@ def _accepted_row(row: ConfigurationSummary, missing: bool) -> list[str | Text]:
         Text(rate(counts.all_scheduled), style=_TONES["accepted"] if whole else ""),
         others(counts) or "none",
         rate(counts.valid_execution),
-        *([bounds(counts) or "none missing"] if missing else []),
+        *([_bounds(counts)] if missing else []),
         spend_said(row),
     ]
+
+
+def _bounds(counts: Counts) -> str:
+    found = counts.bounds
+    if found is None or not counts.missing:
+        return "none missing"
+    return f"{ratio(found[0])} to {ratio(found[1])}"
 
 
 def spend_said(row: ConfigurationSummary) -> str:

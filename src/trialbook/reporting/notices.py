@@ -91,6 +91,6 @@ def _views(summary: Summary) -> Iterator[Notice]:
         yield Notice(
             code="pending",
             title="Preliminary",
-            text=f"{number_of(summary.total.pending, 'slot')} waiting for a person's verdict; "
-            "no view counts them as accepted yet.",
+            text=f"A person's verdict on {number_of(summary.total.pending, 'slot')} is due; "
+            "no view counts that as accepted yet.",
         )

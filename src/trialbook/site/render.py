@@ -152,7 +152,8 @@ def _link_allowed(url: str) -> bool:
         return False
     if parts.scheme:
         return parts.scheme.lower() in _WEB
-    return not parts.netloc and not parts.path.startswith(("/", "\\")) and "\\" not in url
+    # Markdown has escaped a backslash by now; some file systems and browsers take one for a slash.
+    return not parts.netloc and not parts.path.startswith("/") and "%5c" not in url.lower()
 
 
 def _finish(state: StateCore) -> None:

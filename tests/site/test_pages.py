@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tests.recorded import HOSTILE, drift_run, hostile_run, mixed_run, results_of
+
+from trialbook.model.plan import Plan
+from trialbook.model.trial import TrialBundle
+from trialbook.site.overview import RunEntry, index_page, suites_page
+from trialbook.site.run_page import page_of_run
+from trialbook.site.trial_page import TrialFiles, page_of_trial
+from trialbook.storage.reader import RunRef
+
+Recorded = tuple[Plan, list[TrialBundle]]
+
+
+def run_context(recorded: Recorded) -> Mapping[str, Any]:
+    plan, bundles = recorded
+    results = results_of(plan, bundles)
+    ref = RunRef(plan.suite, plan.run)
+    return page_of_run(ref, results, results.summary, closed=True).context
+
+
+def trial_context(recorded: Recorded, path: str) -> Mapping[str, Any]:
+    plan, bundles = recorded
+    results = results_of(plan, bundles)
+    [bundle] = [bundle for bundle in bundles if bundle.record.path == path]
+    files = TrialFiles(
+        trial=bundle.record,
+        grades=results.grades[path],
+        patch=bundle.files.get("change.patch"),
+        texts={n: d for n, d in bundle.files.items() if n.endswith((".txt", ".md"))},
+    )
+    ref = RunRef(plan.suite, plan.run)
+    return page_of_trial(ref, results.summary, files).context
+
+
+def test_a_run_shows_both_views_of_each_configuration() -> None:
+    context = run_context(mixed_run())
+    current = context["configurations"][0]["counts"]
+    assert current["scheduled"] == "1/6 (16.7 %)"
+    assert current["valid"] == "2/3 (66.7 %)"
+    assert current["bounds"] == "2/6 to 5/6 (33.3 % to 83.3 %)"
+    assert current["replacements"] == 1
+    assert [part["tone"] for part in current["bar"]] == [
+        "accepted",
+        "pending",
+        "failed",
+        "errored",
+        "absent",
+    ]
+    assert sum(part["slots"] for part in current["bar"]) == 6
+
+
+def test_the_matrix_leads_from_each_slot_to_its_last_trial() -> None:
+    context = run_context(mixed_run())
+    rows = {row["task"]: row["groups"] for row in context["matrix"]["rows"]}
+    cells = rows["negative-amount"][0]["cells"]
+    assert [cell["letter"] for cell in cells] == ["A", "e", "T"]
+    assert cells[1]["page"].endswith("/negative-amount/current/r2.rerun1.html")
+    assert cells[1]["said"] == "environment failure, run again: accepted"
+    assert rows["refund-twice"][0]["cells"][2]["page"] == ""
+
+
+def test_checks_that_somebody_failed_come_first() -> None:
+    rows = run_context(drift_run())["checks"]["rows"]
+    assert [row["passed"][1]["full"] for row in rows] == [False] * 4 + [True] * 5
+    assert rows[0]["id"] == "service-uses-class"
+    assert [count["said"] for count in rows[0]["passed"]] == ["3/3", "0/3"]
+
+
+def test_a_finding_leads_to_its_line_in_the_change() -> None:
+    context = trial_context(drift_run(), "create-user/candidate/r1")
+    [finding] = context["grades"][0]["checks"][0]["evidence"]
+    assert finding["anchor"] == "f1n3"
+    [file] = context["diff"]
+    assert "f1n3" in {line["anchor"] for line in file["lines"]}
+
+
+def test_a_finding_elsewhere_leads_to_the_file_or_nowhere() -> None:
+    context = trial_context(hostile_run(), "task/evil/r1")
+    evidence = context["grades"][0]["checks"][0]["evidence"]
+    assert [finding["anchor"] for finding in evidence] == ["", "f1n2"]
+
+
+def test_a_trial_lists_the_others_of_its_slot_and_of_its_task() -> None:
+    context = trial_context(mixed_run(), "negative-amount/current/r2.rerun1")
+    assert [(entry["code"], entry["here"]) for entry in context["chain"]] == [
+        ("environment_failure", False),
+        ("accepted", True),
+    ]
+    names = [row["configuration"] for row in context["neighbours"]]
+    assert names == ["current", "reference"]
+    assert [cell["here"] for cell in context["neighbours"][0]["cells"]] == [False, True, False]
+
+
+def test_prompt_and_output_are_text_without_styles() -> None:
+    context = trial_context(drift_run(), "create-user/baseline/r1")
+    assert [text["name"] for text in context["prompts"]] == ["prompt.md"]
+    assert [(t["name"], t["empty"]) for t in context["logs"]] == [
+        ("stdout.txt", False),
+        ("stderr.txt", True),
+    ]
+    assert context["logs"][0]["text"]["head"] == "done: one file changed\n"
+
+
+def test_what_is_not_known_of_usage_is_said_to_be_unknown() -> None:
+    usage = {
+        row["name"]: row["value"] for row in trial_context(hostile_run(), "task/evil/r1")["usage"]
+    }
+    assert "cost" in usage["not known"]
+    mixed = trial_context(mixed_run(), "negative-amount/current/r1")["usage"]
+    known = {row["name"]: row["value"] for row in mixed}
+    assert known["cost"] == "$0.4200 (provider reported)"
+    assert known["input tokens"] == "12,345"
+
+
+def test_commands_survive_a_shell() -> None:
+    context = trial_context(drift_run(), "create-user/baseline/r1")
+    assert context["commands"][0] == (
+        "git log --stat -- runs/instruction-drift/20261130-151526-3f9c/create-user/baseline/r1"
+    )
+
+
+def test_the_first_page_has_every_suite_and_the_newest_runs_first() -> None:
+    entries = []
+    for plan, bundles in (drift_run(), mixed_run()):
+        results = results_of(plan, bundles)
+        ref = RunRef(plan.suite, plan.run)
+        entries.append(RunEntry(run=ref, plan=plan, summary=results.summary, closed=True))
+    page = index_page(["empty", "instruction-drift", "refunds"], entries, "a" * 40)
+    assert [suite["name"] for suite in page.context["suites"]] == [
+        "empty",
+        "instruction-drift",
+        "refunds",
+    ]
+    assert page.context["suites"][0]["latest"] is None
+    assert [run["suite"] for run in page.context["runs"]] == ["refunds", "instruction-drift"]
+    assert suites_page("empty", []).context["tasks"] == []
+
+
+def test_hostile_names_stay_plain_data() -> None:
+    context = run_context(hostile_run())
+    assert context["decision"] == HOSTILE
