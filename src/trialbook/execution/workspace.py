@@ -54,6 +54,7 @@ _FORMAT = 1
 _LIST = "template.json"
 _DATA = "template.data"
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_FOLDER_MODE = 0o755
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -158,7 +159,9 @@ class _Writer:
         """Write folders and files; gives the index entries of the files."""
         for folder in folders:
             # Folders are made here and now: nothing on the way can be a link.
-            os.mkdir(text_to_path(folder), 0o755, dir_fd=self._root)
+            path = text_to_path(folder)
+            os.mkdir(path, dir_fd=self._root)
+            os.chmod(path, _FOLDER_MODE, dir_fd=self._root)
         return [self._item(item) for item in items]
 
     def _item(self, item: _Item) -> IndexEntry:
