@@ -100,7 +100,7 @@ class AcceptanceGrader:
         result = run_tests(settings, layout, evidence)
         _ended(result, settings)
         changed = changed_tests(layout)
-        log = _log(layout, result)
+        log = _log(layout, result, without=evidence.baseline is None)
         try:
             tests = read_report(layout.report)
         except ReportError as error:
@@ -135,7 +135,7 @@ class AcceptanceGrader:
 
 def _in_settings(settings: Settings) -> Iterable[Problem]:
     paths = [("tests", settings.tests), ("expect", settings.expect)]
-    paths += [("protect", path) for path in settings.protect]
+    paths += [("protect", path.removeprefix("!")) for path in settings.protect]
     if settings.place is not None:
         paths.append(("place", settings.place))
     for key, path in paths:
@@ -272,8 +272,12 @@ def _how(result: ProcessResult) -> str:
     return f"the run ended with status {result.exit_code}"
 
 
-def _log(layout: Layout, result: ProcessResult) -> str:
+def _log(layout: Layout, result: ProcessResult, *, without: bool) -> str:
     lines = [_how(result)]
+    if result.leftover_processes:
+        lines.append(f"processes left over, and ended: {result.leftover_processes}")
+    if without:
+        lines.append("protected: no baseline to restore from, files are as they were found")
     lines += [f"protected: {one.path} was {one.did}, restored" for one in layout.restored]
     for name in ("stdout.txt", "stderr.txt"):
         tail = output_tail(layout.room / name, layout.candidate, layout.tests, layout.room)

@@ -12,10 +12,10 @@ from trialbook_graders.search import TEXT_LIMIT
 from trialbook_graders.structural import FileContains, FileMatches, ValueEquals
 from trialbook_graders.tree import Kind, Place, Tree
 
-DATA_LIMIT = {"json": 10_000_000, "yaml": 500_000}
+DATA_LIMIT = {"json": 10_000_000, "yaml": 200_000}
 """The largest file, in bytes, that a query reads. YAML is slow to read."""
 
-_LOCATED = 200_000
+_LOCATED = 50_000
 
 
 def contains(rule: FileContains, place: Place, found: Found | None) -> Answer:
@@ -93,8 +93,9 @@ def _document(data: bytes, rule: ValueEquals) -> tuple[Document | None, str]:
 
 
 def _finding(document: Document, rule: ValueEquals, size: int, text: str) -> Finding:
-    """Where a value stands. Large files are not read a second time to tell the line."""
-    line = document.position(rule.steps)[0] if size <= _LOCATED else None
+    """Where a value stands. Large JSON files are not read a second time to tell the line."""
+    told = rule.language == "yaml" or size <= _LOCATED
+    line = document.position(rule.steps)[0] if told else None
     return Finding(text=text, file=rule.file, line=line)
 
 

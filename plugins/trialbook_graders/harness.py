@@ -9,21 +9,25 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from trialbook.api import Command, Evidence, ProcessResult
 from trialbook_graders.commands import environment_for
-from trialbook_graders.junit import FAILED, ReportedTest, ReportError, read_report
+from trialbook_graders.junit import FAILED, ReportError, read_report
 from trialbook_graders.protect import ALWAYS, Restored, put, restore, signature
 from trialbook_graders.tree import Kind, Place, Tree, copy_folder
 
 DEFAULT_MINUTES = 10.0
 """How long all tests together may take where the task does not say."""
 
-_PYTEST = ("-c", "/dev/null", "-p", "no:cacheprovider", "--tb=short", "--color=no", "-q")
+_PYTEST = (
+    *("-c", "/dev/null", "-p", "no:cacheprovider", "--continue-on-collection-errors"),
+    *("--tb=short", "--color=no", "-q"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,9 +148,7 @@ def changed_tests(layout: Layout) -> list[str]:
     tree = Tree(top)
     changed = []
     for path, was in layout.laid.items():
-        place = tree.at(path)
-        there = place.kind in {Kind.FILE, Kind.LINK} and place.at == path
-        if not there or signature(top, place) != was:
+        if _signature_at(tree, path) != was:
             changed.append(str(Path(path).relative_to(prefix)))
     return changed
 
@@ -156,9 +158,10 @@ def pytest_works(evidence: Evidence) -> str | None:
 
     This tells a broken toolchain from a candidate that keeps the tests from reporting.
     """
-    room = evidence.scratch / "control"
+    # Not a fixed name: what ran before may have left something there.
+    room = Path(tempfile.mkdtemp(dir=evidence.scratch))
     tests = room / "tests"
-    tests.mkdir(parents=True)
+    tests.mkdir()
     _write_sentinel(tests / "test_control.py", "test_control")
     report = room / "report.xml"
     argv = (
@@ -184,11 +187,6 @@ def pytest_works(evidence: Evidence) -> str | None:
     if [test.outcome for test in reported] != [FAILED]:
         return "a test that must fail did not fail"
     return None
-
-
-def told_once(tests: Sequence[ReportedTest]) -> str:
-    """How many tests a report has, in words."""
-    return "1 test reported" if len(tests) == 1 else f"{len(tests)} tests reported"
 
 
 def _pytest(settings: Settings, layout: Layout, python: str) -> tuple[str, ...]:
@@ -217,6 +215,16 @@ def _pytest(settings: Settings, layout: Layout, python: str) -> tuple[str, ...]:
 
 def _is_test_file(name: str) -> bool:
     return name.endswith(".py") and (name.startswith("test_") or name.endswith("_test.py"))
+
+
+def _signature_at(tree: Tree, path: str) -> tuple[str, str, bool] | None:
+    place = tree.at(path)
+    if place.kind not in {Kind.FILE, Kind.LINK} or place.at != path:
+        return None
+    try:
+        return signature(tree.root, place)
+    except OSError:
+        return None
 
 
 def _inside(layout: Layout) -> bool:

@@ -1,7 +1,8 @@
 """Protected files: in the candidate's copy they are what they were in the baseline.
 
 What was changed or deleted is put back, what was added is removed. A link that was planted at a
-protected path, or at a folder on the way to it, is replaced and never written through.
+protected path, or at a folder on the way to it, is replaced and never written through. A pattern
+that begins with ``!`` takes paths out again, whatever the others say.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ ALWAYS = (
     ".pytest.toml",
     "tox.ini",
 )
-"""Protected in every task: what Python or pytest would run or obey without being asked."""
+"""Protected in every task: what Python or pytest would run or obey without being asked. A task that
+is about one of these files takes it out: ``protect: ["!tox.ini"]``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,9 +94,15 @@ def _protected(
     return {
         place.path: (place, signature(root, place))
         for place in Tree(root).places
-        if place.kind in {Kind.FILE, Kind.LINK}
-        and any(covers(pattern, place.path) for pattern in patterns)
+        if place.kind in {Kind.FILE, Kind.LINK} and is_protected(place.path, patterns)
     }
+
+
+def is_protected(path: str, patterns: Sequence[str]) -> bool:
+    """Whether the patterns protect a path."""
+    out = [pattern[1:] for pattern in patterns if pattern.startswith("!")]
+    into = [pattern for pattern in patterns if not pattern.startswith("!")]
+    return any(covers(one, path) for one in into) and not any(covers(one, path) for one in out)
 
 
 def _is_folder(path: Path) -> bool:

@@ -106,7 +106,7 @@ def _lines(graded: Sequence[TaskGrades]) -> Iterator[str]:
     yield f"{'task':<{width}}" + "".join(f"  {head}" for head in heads)
     yield rule
     for one in graded:
-        yield row(one.task, one.passed, one.total, one.unanswered)
+        yield row(visible_line(one.task), one.passed, one.total, one.unanswered)
     passed, total = sum(one.passed for one in graded), sum(one.total for one in graded)
     yield rule
     yield row("total", passed, total, unanswered)
@@ -122,14 +122,15 @@ def _lines(graded: Sequence[TaskGrades]) -> Iterator[str]:
 def _failures(graded: Sequence[TaskGrades]) -> Iterator[str]:
     """What does not pass, one line each, with the places to look at below it."""
     for one in graded:
+        task = visible_line(one.task)
         for grade in one.grades:
             wrong = [check for check in grade.checks if check.passed is not True]
             if not wrong and grade.accepted is not True:
-                yield f"  {one.task} / {grade.grader}: {visible_line(grade.message)}"
+                yield f"  {task} / {grade.grader}: {visible_line(grade.message)}"
             for check in wrong:
                 mark = "no answer: " if check.passed is None else ""
                 message = visible_line(check.message)
-                yield f"  {one.task} / {visible_line(check.id)}: {mark}{message}"
+                yield f"  {task} / {visible_line(check.id)}: {mark}{message}"
                 for finding in check.evidence[:_EVIDENCE_LINES]:
                     place = visible_line(finding.file) if finding.file else ""
                     place += f":{finding.line}" if finding.line else ""

@@ -143,3 +143,9 @@ def test_put_writes_through_no_link_on_the_way(tmp_path: Path) -> None:
     put(candidate, "tests/x/test_x.py", source, Place(path="test_x.py", kind=Kind.FILE, at=""))
     assert contents(outside) == {"keep": "keep\n"}
     assert (candidate / "tests/x/test_x.py").read_text() == "frozen\n"
+
+
+def test_a_task_can_take_a_path_out_of_protection(candidate: Path, baseline: Path) -> None:
+    write_files(candidate, {"tox.ini": "mine\n", "conftest.py": "mine\n", "a.pth": "mine\n"})
+    restore(candidate, baseline, (*ALWAYS, "!tox.ini", "!conftest.py"))
+    assert contents(candidate) == BASE | {"tox.ini": "mine\n", "conftest.py": "mine\n"}
