@@ -7,6 +7,7 @@ Nothing here uses an index, a work tree, porcelain or hooks. Object ids are 40 h
 from __future__ import annotations
 
 import os
+import struct
 import weakref
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -48,7 +49,8 @@ __all__ = ["DIRECTORY", "EXECUTABLE", "GITLINK", "REGULAR", "SYMLINK", "CommitIn
 __all__ += ["Repository", "Store", "TreeEntry", "closure", "fetch_commit"]
 
 _KINDS = (UnsupportedExtension, UnsupportedVersion, InvalidWorktreeConfiguration)
-_DAMAGE = (zlib.error, ChecksumMismatch, FileFormatException, ValueError, AssertionError, EOFError)
+_DAMAGED = (zlib.error, struct.error, ChecksumMismatch, FileFormatException)
+_DAMAGE = (*_DAMAGED, ValueError, AssertionError, EOFError, IndexError)
 
 
 class Store:
