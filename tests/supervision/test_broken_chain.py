@@ -136,20 +136,25 @@ def test_an_agent_that_kills_its_supervisor_is_noticed_and_ended(bench: Bench, r
 
 def test_what_survives_a_supervisor_may_fork_on_and_is_ended(bench: Bench) -> None:
     script = """
-import os, signal
+import os, signal, time
 supervisor = os.getppid()
+end = time.monotonic() + 8
 for _ in range(10):
     if os.fork() == 0:
         os.setsid()
-        while True:
+        while time.monotonic() < end:
             if os.fork():
-                os._exit(0)
+                break
+        os._exit(0)
 os.kill(supervisor, signal.SIGKILL)
 signal.pause()
 """
+    started = time.monotonic()
     result = bench.python(script)
     assert bench.alive() == []
     assert result.ended is Ended.LOST
+    assert result.leftover_processes >= 10
+    assert time.monotonic() - started < 7, "they had stopped by themselves"
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 10, 12, 13, 14, 15, 20])
