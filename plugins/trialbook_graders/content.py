@@ -9,7 +9,7 @@ from trialbook_graders.answer import Answer, no, seen, unknown, yes
 from trialbook_graders.patterns import SEARCH_MINUTES, Found
 from trialbook_graders.query import Missing, same, shown, value_at
 from trialbook_graders.search import TEXT_LIMIT
-from trialbook_graders.structural import FileContains, FileMatches, ValueEquals
+from trialbook_graders.structural import FileContains, FileMatches, ValueEquals, quoted
 from trialbook_graders.tree import Kind, Place, Tree
 
 DATA_LIMIT = {"json": 10_000_000, "yaml": 200_000}
@@ -29,11 +29,11 @@ def contains(rule: FileContains, place: Place, found: Found | None) -> Answer:
     if found.hits:
         verb = "matches" if rule.wanted else "contains"
         give = yes if rule.wanted else no
-        return give(f"{rule.file} {verb} {rule.pattern!r}", *found.hits)
+        return give(f"{rule.file} {verb} {quoted(rule.pattern)}", *found.hits)
     verb = "match" if rule.wanted else "contain"
     give = no if rule.wanted else yes
     nothing = _nothing(rule.pattern, found, rule.file)
-    return give(f"{rule.file} does not {verb} {rule.pattern!r}", nothing)
+    return give(f"{rule.file} does not {verb} {quoted(rule.pattern)}", nothing)
 
 
 def file_matches(rule: FileMatches, places: Sequence[Place], found: Found | None) -> Answer:
@@ -42,7 +42,7 @@ def file_matches(rule: FileMatches, places: Sequence[Place], found: Found | None
         return _too_slow(rule.pattern, rule.files)
     files = sum(place.kind is Kind.FILE for place in places)
     links = [place for place in places if place.kind is Kind.LINK]
-    message = f"{found.count} of {files} files of {rule.files} match {rule.pattern!r}"
+    message = f"{found.count} of {files} files of {rule.files} match {quoted(rule.pattern)}"
     if found.unread:
         message += f"; {found.unread} too large or not readable"
     if links:
@@ -101,12 +101,12 @@ def _finding(document: Document, rule: ValueEquals, size: int, text: str) -> Fin
 
 def _nothing(pattern: str, found: Found, file: str | None) -> Finding:
     lines = "1 line" if found.lines == 1 else f"{found.lines} lines"
-    return Finding(text=f"looked for {pattern!r} in {lines}, not found", file=file)
+    return Finding(text=f"looked for {quoted(pattern)} in {lines}, not found", file=file)
 
 
 def _too_slow(pattern: str, where: str) -> Answer:
     return unknown(
-        f"the search for {pattern!r} in {where} took too long "
+        f"the search for {quoted(pattern)} in {where} took too long "
         f"(all searches together may take {SEARCH_MINUTES:g} minutes)"
     )
 

@@ -13,6 +13,13 @@ from trialbook.api import Severity
 from trialbook_graders.globs import path_mistake
 from trialbook_graders.query import QueryError, Step, parse_query, shown
 
+_CLIP = 200
+
+
+def quoted(pattern: str) -> str:
+    """A regular expression as its author wrote it, clipped; no escapes of escapes."""
+    return f"'{pattern}'" if len(pattern) <= _CLIP else f"'{pattern[:_CLIP]}…'"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileExists:
@@ -62,8 +69,8 @@ class FileContains:
     def asks(self) -> str:
         """The question, where the author gave none."""
         if self.wanted:
-            return f"Does {self.file} contain {self.pattern!r}?"
-        return f"Is {self.file} free of {self.pattern!r}?"
+            return f"Does {self.file} contain {quoted(self.pattern)}?"
+        return f"Is {self.file} free of {quoted(self.pattern)}?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +85,7 @@ class FileMatches:
     def asks(self) -> str:
         """The question, where the author gave none."""
         many = "1 file" if self.at_least == 1 else f"{self.at_least} files"
-        return f"Is {self.pattern!r} in at least {many} of {self.files}?"
+        return f"Is {quoted(self.pattern)} in at least {many} of {self.files}?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
