@@ -138,6 +138,9 @@ def test_all_mistakes_of_form_are_reported_at_once() -> None:
         ("a: *gone\n", 1, 4, "unknown"),
         ("a: &x [*x]\n", 1, 8, "inside what it names"),
         ("a: b\x07c\n", 1, 5, "U+0007"),
+        # The parser lets plain Python errors through for these.
+        ('a: "\\U0011FFFF"\n', 0, 0, "not YAML"),
+        ("%YAML 1.21\n---\na: 1\n", 0, 0, "not YAML"),
         ("[" * 60 + "]" * 60, 1, 51, "levels deep"),
     ],
 )
@@ -206,6 +209,7 @@ def test_files_that_cannot_be_read_are_problems_and_never_hang(tmp_path: Path) -
     assert said(".") == ".: this is not a file"
     assert said("pipe.yaml") == "pipe.yaml: this is not a file"
     assert said("bytes.yaml") == "bytes.yaml:2:5: not UTF-8: byte 0xff; save the file as UTF-8"
+    assert said("x" * 300).endswith(": cannot be read: File name too long")
     assert said("big.yaml") == "big.yaml: the file is larger than 4 MB"
 
 
@@ -242,6 +246,19 @@ def test_json_means_the_same_when_it_is_read_as_yaml(value: object) -> None:
         assert problems == []
         assert root is not None
         assert root.plain() == {"value": value}
+
+
+def test_json_that_yaml_cannot_hold_has_one_place_for_all() -> None:
+    document, problems = parse_document('{\n"a\x7f": [1]}', "a.json", json_form=True)
+    assert problems == []
+    assert document is not None
+    assert document.data == {"a\x7f": [1]}
+    assert document.position(("a\x7f", 0)) == (1, 1)
+    assert document.key_position(("a\x7f",)) == (1, 1)
+
+
+def test_two_equal_keys_in_json_that_yaml_cannot_hold_are_still_found() -> None:
+    assert "'a' is in one object twice" in only('{"a": 1, "a": "\x7f"}', "a.json").message
 
 
 def test_a_document_says_a_problem_at_a_key_or_a_value() -> None:

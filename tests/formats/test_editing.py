@@ -79,6 +79,10 @@ def test_only_what_is_set_changes(
     assert edit_text(SUITE, pointer, value) == SUITE.replace(old, new)
 
 
+def test_an_empty_value_deep_inside_can_be_filled() -> None:
+    assert edit_text("a:\n  b:\n    c:\n", ("a", "b", "c", "d"), 1) == ("a:\n  b:\n    c: {d: 1}\n")
+
+
 def test_an_empty_text_gets_its_first_key() -> None:
     assert edit_text("", ("a",), 1) == "a: 1\n"
     assert edit_text("# only a comment", ("a", "b"), "x") == "# only a comment\na: {b: x}\n"

@@ -254,6 +254,9 @@ def test_another_value_can_stand_in_for_a_part() -> None:
 @pytest.mark.parametrize(
     ("schema", "words"),
     [
+        ({"type": "null"}, "must be null, not a list"),
+        ({"anyOf": [True, {"minItems": 9}], "maxItems": 1}, "more than 1 items"),
+        ({"prefixItems": [{"type": "boolean"}]}, "item 1 of `v` must be true or false"),
         ({"minItems": 3}, "has fewer than 3 items"),
         ({"maxItems": 1}, "has more than 1 items"),
         ({"items": {"maximum": 1}}, "item 2 of `v` must be at most 1"),
@@ -268,6 +271,24 @@ def test_another_value_can_stand_in_for_a_part() -> None:
 def test_schemas_of_plugins_get_words_for_other_rules_too(schema: object, words: str) -> None:
     problems = check("v: [1, 2]\n", {"properties": {"v": schema}})
     assert words in str(problems[0])
+
+
+@pytest.mark.parametrize(
+    ("written", "schema", "expected"),
+    [
+        ("'x'", "number", "`v` must be a number, not text"),
+        ("'7'", "integer", "`v` must be a whole number, not text; remove the quotes"),
+        ("1.5", "integer", "`v` must be a whole number, not `1.5`"),
+        ("true", "integer", "`v` must be a whole number, not true or false"),
+        ("off", "boolean", "`v` must be true or false, not text; write true or false"),
+        ("null", "string", "`v` has no value; it must be text"),
+    ],
+)
+def test_a_scalar_of_the_wrong_type_gets_a_hint_from_how_it_was_written(
+    written: str, schema: str, expected: str
+) -> None:
+    (problem,) = check(f"v: {written}\n", {"properties": {"v": {"type": schema}}})
+    assert str(problem).partition(": ")[2] == expected
 
 
 def test_a_broken_schema_is_found() -> None:

@@ -23,6 +23,7 @@ from trialbook.model.suite import (
     Toolchain,
 )
 from trialbook.registry import Plugin, Registry
+from trialbook.storage.repository import DIRECTORY, Repository, Signature, TreeEntry
 from trialbook.storage.scaffold import new_suite
 from trialbook.storage.suites import check_suite, load_suite, suite_names
 
@@ -44,6 +45,21 @@ def ledger(tmp_path: Path, registry: Registry) -> Path:
     (tmp_path / "suites").mkdir()
     new_suite(tmp_path, "ex", registry)
     return tmp_path
+
+
+def repository(folder: Path, files: dict[bytes, bytes]) -> str:
+    """Commit files (one level deep) in a new repository; gives the commit's id."""
+    folder.mkdir(exist_ok=True)
+    made = Repository.init(folder)
+    store = made.store
+    entries = [
+        TreeEntry(name, 0o100644, store.add_blob(data)) for name, data in sorted(files.items())
+    ]
+    commit = store.add_commit(
+        store.add_tree(entries), [], Signature("a", "a@example.invalid", 0), "one"
+    )
+    made.close()
+    return commit
 
 
 def change(ledger: Path, path: str, *values: tuple[str, object]) -> None:
@@ -167,13 +183,16 @@ def test_sources_of_every_kind_are_loaded(ledger: Path, registry: Registry) -> N
     archive = ledger / "suites/ex/snapshots/a.tar"
     archive.parent.mkdir()
     archive.write_bytes(b"tar")
-    (ledger / "shop").mkdir()
+    commit = repository(ledger / "shop", {b"a.py": b"x"})
     digest = hashlib.sha256(b"tar").hexdigest()
     sources: list[tuple[dict[str, object], Snapshot]] = [
         (
-            {"git": "../../../../shop", "commit": COMMIT, "submodules": "excluded"},
+            {"git": "../../../../shop", "commit": commit, "submodules": "excluded"},
             Snapshot(
-                kind=SnapshotKind.GIT, location="../../../../shop", revision=COMMIT, submodules=True
+                kind=SnapshotKind.GIT,
+                location="../../../../shop",
+                revision=commit,
+                submodules=True,
             ),
         ),
         (
@@ -208,6 +227,46 @@ def test_sources_of_every_kind_are_loaded(ledger: Path, registry: Registry) -> N
         assert task.reference is not None
         assert task.reference.snapshot is not None
         assert task.reference.snapshot.into == "lib"
+
+
+def test_a_repository_has_to_be_one_and_to_have_the_commit(
+    ledger: Path, registry: Registry
+) -> None:
+    commit = repository(ledger / "shop", {b"a.py": b"x"})
+    (ledger / "shop/sub").mkdir()
+    for git, named, expected in (
+        ("shop/sub", commit, "is not the top of a git repository"),
+        ("shop", "12" * 20, "the repository has no such commit"),
+        ("shop", commit, ""),
+    ):
+        snapshot = {"git": f"../../../../{git}", "commit": named}
+        change(ledger, f"{TASK}/task.yaml", ("snapshot", snapshot))
+        problems = said(ledger, registry)
+        assert len(problems) == bool(expected)
+        assert expected in "".join(problems)
+
+
+def test_a_commit_that_holds_the_suite_itself_gives_the_answers_away(
+    ledger: Path, registry: Registry
+) -> None:
+    repository(ledger, {})
+    store = Repository.discover(ledger).store
+    folder = store.add_tree([TreeEntry(b"task.yaml", 0o100644, store.add_blob(b"x"))])
+    for name in (b"tasks", b"ex", b"suites"):
+        folder = store.add_tree([TreeEntry(name, DIRECTORY, folder)])
+    commit = store.add_commit(folder, [], Signature("a", "a@example.invalid", 0), "one")
+    snapshot: dict[str, object] = {"git": "../../../..", "commit": commit}
+    for more, expected in (
+        ({}, "this commit holds the tasks of the suite itself, in `suites/ex/tasks`"),
+        ({"path": "suites"}, "this commit holds the tasks of the suite itself"),
+        ({"remove": ["suites/ex"]}, ""),
+        ({"path": "suites", "remove": ["ex/tasks"]}, ""),
+        ({"path": "src"}, ""),
+    ):
+        change(ledger, f"{TASK}/task.yaml", ("snapshot", snapshot | more))
+        problems = said(ledger, registry)
+        assert len(problems) == bool(expected), problems
+        assert expected in "".join(problems)
 
 
 def test_a_patch_may_be_named_in_short(ledger: Path, registry: Registry) -> None:
@@ -272,6 +331,10 @@ def test_one_pass_reports_the_mistakes_of_all_files_with_places(
         (CONFIGURATION, "files", "recordings/{", "lone brace"),
         (CONFIGURATION, "files", "r/{task}/{repetition}", "r/greet-strangers/1`, and 2 more"),
         (CONFIGURATION, "files", "../{task}", "must be a relative path without `..`"),
+        (CONFIGURATION, "files", "tasks/{task}", "get the private part of a task"),
+        (CONFIGURATION, "files", ".", "get the private part of a task"),
+        (CONFIGURATION, "secrets", [{"a": 1}], "must be text, not a mapping"),
+        (SUITE, "repetitions", 10**12, "`repetitions` must be at most 1000"),
         (CONFIGURATION, "gives_reference", True, "no reference to give in task greet-strangers"),
         (CONFIGURATION, "secrets", "KEY", "must be a list, not text; write a list: [KEY]"),
         (f"{TASK}/task.yaml", "task", "x", "is called `x`, but its folder `greet-strangers`"),
@@ -285,8 +348,8 @@ def test_one_pass_reports_the_mistakes_of_all_files_with_places(
         (f"{TASK}/task.yaml", "snapshot", {"folder": "snap"}, "snap`; did you mean `snapshot`?"),
         (f"{TASK}/task.yaml", "snapshot", {"folder": "/tmp"}, "must be a relative path"),
         (f"{TASK}/task.yaml", "snapshot", {"folder": "../../../../x"}, "leads out of the suite"),
-        (f"{TASK}/task.yaml", "snapshot", {"folder": "."}, "holds the task itself"),
-        (f"{TASK}/task.yaml", "snapshot", {"folder": "../.."}, "holds the task itself"),
+        (f"{TASK}/task.yaml", "snapshot", {"folder": "."}, "holds the private part of a task"),
+        (f"{TASK}/task.yaml", "snapshot", {"folder": "../.."}, "holds the private part of a task"),
         (f"{TASK}/task.yaml", "snapshot.path", "src", "there is no folder"),
         (f"{TASK}/task.yaml", "snapshot", {"git": "../x", "commit": COMMIT}, "no repository `"),
         (f"{TASK}/task.yaml", "snapshot", {"archive": "a.tar", "sha256": SHA256}, "no file"),

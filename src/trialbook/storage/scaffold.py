@@ -207,7 +207,10 @@ def _recordings(suite_folder: Path, task: str, draft: Path) -> list[tuple[Path, 
 @contextmanager
 def _draft(parent: Path) -> Iterator[Path]:
     """A hidden folder to make everything in before it is moved into place."""
-    folder = Path(tempfile.mkdtemp(prefix=".new-", dir=parent))
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=".new-", dir=parent))
+    except OSError as error:
+        raise EnvironmentProblem(f"cannot write into {parent}: {error.strerror}") from error
     try:
         yield folder
     finally:

@@ -63,11 +63,11 @@ def check_configuration(
     for folder in _files_folders(reading, document, tasks, repetitions):
         reading.freeze(owner, folder)
     _check_reference(reading, document, tasks)
-    for name in set(value_of(document, ("secrets",), list) or []) & set(
-        value_of(document, ("environment",), dict) or {}
-    ):
-        message = f"`{name}` is a secret, so its value must not be written here"
-        reading.at(document, ("environment", name), message, "remove it", key=True)
+    secrets = value_of(document, ("secrets",), list) or []
+    for variable in value_of(document, ("environment",), dict) or {}:
+        if variable in secrets:
+            message = f"`{variable}` is a secret, so its value must not be written here"
+            reading.at(document, ("environment", variable), message, "remove it", key=True)
     return ConfigurationFile(name=path.stem, document=document)
 
 
@@ -135,6 +135,10 @@ def _files_folders(
     folders = [
         reading.folder / name for name in dict.fromkeys(_expanded(template, tasks, repetitions))
     ]
+    if any(reading.exposes(folder) for folder in folders):
+        message = "the agent would get the private part of a task"
+        reading.at(document, pointer, message, "give the agent's files a folder of their own")
+        return []
     missing = [reading.shown(folder) for folder in folders if not folder.is_dir()]
     if missing:
         others = f", and {len(missing) - 1} more are missing" if missing[1:] else ""

@@ -21,6 +21,9 @@ from trialbook.registry import Registry
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _RESERVED = frozenset({"incidents", "plan.json", "report.md", "results.csv"})
 
+# `tasks/<task>` is a task's folder.
+_TASK_DEPTH = 2
+
 # What running tests by hand leaves behind is no part of a suite.
 _LITTER = frozenset({"__pycache__", ".pytest_cache", ".ruff_cache", ".mypy_cache", ".DS_Store"})
 
@@ -78,7 +81,7 @@ class Reading:
 
     def document(self, path: Path, kind: str) -> Document | None:
         """Read an authored file and check it against its schema."""
-        if not self._confined(path):
+        if not self.confined(path):
             return None
         document, problems = read_document(path, self.shown(path))
         self.problems += problems
@@ -106,13 +109,23 @@ class Reading:
         """Whether what a file names is there, and inside the suite."""
         kind = "folder" if folder else "file"
         if path.is_dir() if folder else path.is_file():
-            return self._confined(path)
+            return self.confined(path)
         message = f"there is no {kind} `{self.shown(path)}`"
         if path.exists():
             message = f"`{self.shown(path)}` is not a {kind}"
         near = nearest(path.name, _names(path.parent))
         self.at(document, pointer, message, near or f"add the {kind}, or correct the path")
         return False
+
+    def exposes(self, path: Path) -> bool:
+        """Whether a folder that an agent gets would hold the private part of a task."""
+        try:
+            parts = path.resolve().relative_to(self._real).parts
+        except ValueError:
+            return self._real.is_relative_to(path.resolve())
+        return not parts or (
+            parts[0] == "tasks" and (len(parts) <= _TASK_DEPTH or parts[_TASK_DEPTH] == "private")
+        )
 
     def plugin(self, group: str, name: str, document: Document, pointer: Pointer) -> Any:  # noqa: ANN401
         """A plugin that a file names, with a usable schema; None if there is none."""
@@ -153,7 +166,7 @@ class Reading:
         return {name: _digest(files[name]) for name in sorted(files, key=str.encode)}
 
     def _files(self, path: Path, above: frozenset[Path]) -> Iterator[Path]:
-        if not self._confined(path):
+        if not self.confined(path):
             return
         if path.is_dir():
             real = path.resolve()
@@ -167,7 +180,7 @@ class Reading:
         elif path.exists():
             self.add(path, "neither a file nor a folder", "remove it")
 
-    def _confined(self, path: Path) -> bool:
+    def confined(self, path: Path) -> bool:
         """Whether a path, links followed, stays in the suite."""
         try:
             inside = path.resolve().is_relative_to(self._real)

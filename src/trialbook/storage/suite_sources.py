@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Mapping
@@ -11,9 +12,9 @@ from typing import Any
 from trialbook.formats.document import Document, Pointer
 from trialbook.model.digest import sha256
 from trialbook.model.suite import Reference, Snapshot, SnapshotKind, Toolchain
+from trialbook.storage.suite_commits import REMOTE, check_commit
 from trialbook.storage.suite_reading import Reading, below, value_of
 
-REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|[^/]+@[^/]+:")
 _PINNED = re.compile(r"===?[^*]+$| @ ")
 _UNFROZEN = ("-r", "-c", "-e", "--requirement", "--constraint", "--editable")
 
@@ -23,29 +24,23 @@ def check_source(reading: Reading, document: Document, at: Pointer, task_folder:
     source = value_of(document, at, dict) or {}
     git = source.get("git")
     if isinstance(git, str) and git and not REMOTE.match(git) and git[0] not in "/~":
-        repository = task_folder / git
-        if not repository.is_dir():
-            where = os.path.normpath(repository)
-            message = f"there is no repository `{where}`"
-            reading.at(document, (*at, "git"), message, "the path goes from the task's folder")
+        check_commit(reading, document, at, task_folder / git)
     for kind in ("folder", "archive"):
         location = source.get(kind)
         if isinstance(location, str) and location and location[0] not in "/~":
             path = Path(os.path.normpath(task_folder / location))
-            _check_inside(reading, document, (*at, kind), path, task_folder)
+            _check_inside(reading, document, (*at, kind), path)
 
 
-def _check_inside(
-    reading: Reading, document: Document, pointer: Pointer, path: Path, task_folder: Path
-) -> None:
+def _check_inside(reading: Reading, document: Document, pointer: Pointer, path: Path) -> None:
     is_folder = pointer[-1] == "folder"
     if not path.is_relative_to(Path(os.path.normpath(reading.folder))):
         hint = "keep it inside, in `snapshots/` say"
         reading.at(document, pointer, "the path leads out of the suite", hint)
         return
-    if is_folder and Path(os.path.normpath(task_folder)).is_relative_to(path):
+    if is_folder and reading.exposes(path):
         hint = "give the snapshot a folder of its own"
-        reading.at(document, pointer, "the folder holds the task itself, its answer too", hint)
+        reading.at(document, pointer, "the folder holds the private part of a task", hint)
         return
     if not reading.found(document, pointer, path, folder=is_folder):
         return
@@ -55,7 +50,8 @@ def _check_inside(
         reading.found(document, (*pointer[:-1], "path"), inner, folder=True)
     digest = source.get("sha256")
     if not is_folder and isinstance(digest, str) and len(digest) == len(sha256(b"")):
-        actual = sha256(path.read_bytes())
+        with path.open("rb") as file:
+            actual = hashlib.file_digest(file, "sha256").hexdigest()
         if actual != digest:
             message = "this is not the archive's sha256"
             reading.at(document, (*pointer[:-1], "sha256"), message, f"it has {actual}")

@@ -154,7 +154,7 @@ def _ask_grader(
     try:
         files = [folder / file for file in grader.files(parameters, folder)]
         outside = [file for file in files if not _is_below(file, folder)]
-        if not outside:
+        if not outside and all(reading.confined(file) for file in files):
             problems += grader.problems(parameters, folder)
     except TrialbookError as error:
         reading.at(document, pointer, error.message, error.hint, key=True)

@@ -26,6 +26,7 @@ from trialbook.storage.suite_tasks import TaskFile, build_task, check_task, task
 
 SUITE_FILE = "suite.yaml"
 DEFAULT_REPETITIONS = 3
+MOST_REPETITIONS = 1000
 
 
 def suite_names(root: Path) -> list[str]:
@@ -88,8 +89,10 @@ def _read(root: Path, name: str, registry: Registry) -> _Found:
     tasks = [check_task(reading, task) for task in task_folders(folder)]
     read_tasks = [task for task in tasks if task is not None]
     repetitions = value_of(document, ("repetitions",), int) if document else None
+    if repetitions is None or not 1 <= repetitions <= MOST_REPETITIONS:
+        repetitions = DEFAULT_REPETITIONS
     configurations = [
-        check_configuration(reading, path, read_tasks, repetitions or DEFAULT_REPETITIONS)
+        check_configuration(reading, path, read_tasks, repetitions)
         for path in configuration_files(folder)
     ]
     read_configurations = [item for item in configurations if item is not None]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from trialbook.errors import UserError
 from trialbook.storage.repository import Repository
-from trialbook.storage.suite_sources import REMOTE
+from trialbook.storage.suite_commits import REMOTE
 
 _FULL_ID = re.compile(r"[0-9a-f]{40}")
 _BRANCH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
