@@ -224,9 +224,10 @@ class Agent(Protocol):
 class ChangedFile:
     """One path that differs between the baseline and the candidate.
 
-    ``status`` is one of added, deleted, modified, renamed. ``path`` is in text form (see
-    `trialbook.model.paths`); ``old_path`` only for renames. ``insertions`` and ``deletions`` are
-    None for binary files.
+    ``status`` is one of added, deleted, modified, renamed, and omitted for what stands in the final
+    state but not in the patch (too large, or nothing that git can store). ``path`` is in text form
+    (see `trialbook.model.paths`); ``old_path`` only for renames. ``insertions`` and ``deletions``
+    are None for binary files.
     """
 
     status: str

@@ -31,6 +31,11 @@ class Change:
     omitted: tuple[OmittedFile, ...]
 
     @property
+    def anything(self) -> bool:
+        """Whether anything differs, be it in the patch or too large for it."""
+        return bool(self.changed or self.omitted)
+
+    @property
     def insertions(self) -> int:
         """How many lines are new, binary files left out."""
         return sum(file.insertions or 0 for file in self.changed)

@@ -153,7 +153,7 @@ class TrialRunner:
     def _to_be_graded(self, spec: TrialSpec, found: Findings) -> bool:
         if found.result is None or found.change is None or self.launcher.cancel.is_set():
             return False
-        something = bool(found.change.changed) or spec.task.no_change_expected
+        something = found.change.anything or spec.task.no_change_expected
         return something and found.result.end in _GRADABLE
 
     def _prepare(self, spec: TrialSpec, room: Room, supplies: Supplies, found: Findings) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from trialbook.api import Grade
+from trialbook.api import ChangedFile, Grade, GradeStatus
+from trialbook.execution.change import Change
 from trialbook.execution.classify import LIMIT_OUTCOMES, class_of
 from trialbook.execution.launch import Launcher
 from trialbook.execution.room import secrets_of
@@ -54,7 +55,7 @@ class TrialWorker:
             baseline_tree=spec.workspace_tree,
             candidate_tree=subject.change.tree,
             patch=subject.change.patch,
-            changed=subject.change.changed,
+            changed=_all_changed(subject.change),
             python=subject.python,
             limits=spec.limits,
         )
@@ -73,9 +74,9 @@ class TrialWorker:
             if self._cancel.is_set():
                 return Outcome.CANCELLED, "the run was stopped", False
             return Outcome.ENVIRONMENT_FAILURE, found.trouble or "nothing is known", False
-        fixed = class_of(result, spec.task, changed=bool(change.changed))
-        if fixed is None and self._cancel.is_set() and not found.grades:
-            return Outcome.CANCELLED, "the run was stopped before grading", False
+        fixed = class_of(result, spec.task, changed=change.anything)
+        if fixed is None and self._cancel.is_set() and not _all_graded(found.grades):
+            return Outcome.CANCELLED, "the run was stopped before grading was done", False
         if fixed is not None and (fixed not in LIMIT_OUTCOMES or not found.grades):
             return fixed, _reason(fixed, result.message), False
         return _graded(spec, found.grades, fixed, result.message)
@@ -164,6 +165,16 @@ def bundle_files(bundle: TrialBundle, folder: str) -> dict[str, bytes]:
     return files | {f"{base}/trial.json": to_json(record)}
 
 
+def _all_graded(grades: tuple[Grade, ...]) -> bool:
+    return bool(grades) and all(grade.status is not GradeStatus.FAILED for grade in grades)
+
+
+def _all_changed(change: Change) -> tuple[ChangedFile, ...]:
+    """What differs, with what the patch leaves out: a file too large to keep is changed too."""
+    omitted = (ChangedFile(status="omitted", path=file.path) for file in change.omitted)
+    return (*change.changed, *omitted)
+
+
 def _graded(
     spec: TrialSpec, grades: tuple[Grade, ...], limit: Outcome | None, message: str
 ) -> tuple[Outcome, str, bool]:
@@ -192,8 +203,8 @@ def _change(found: Findings, files: dict[str, bytes]) -> ChangeRecord | None:
         tree=change.tree,
         patch_sha256=sha256(files["change.patch"]),
         files=len(change.changed),
-        insertions=sum(file.insertions or 0 for file in change.changed),
-        deletions=sum(file.deletions or 0 for file in change.changed),
+        insertions=change.insertions,
+        deletions=change.deletions,
         omitted=change.omitted,
     )
 
