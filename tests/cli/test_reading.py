@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -42,16 +43,30 @@ def test_nothing_that_acts_reaches_the_terminal(recorded: Path, arguments: list[
         json.loads(done.stdout)
 
 
+def read_terminal(top: int) -> bytes:
+    """All that is written to a terminal until its last writer is gone."""
+    found = b""
+    try:
+        while data := os.read(top, 65536):
+            found += data
+    except OSError:  # this is how Linux says that the other side is closed
+        pass
+    os.close(top)
+    return found
+
+
 def test_on_a_terminal_only_our_own_styles_are_sent(recorded: Path) -> None:
-    command = f"{sys.executable} -m trialbook show {HOSTILE_TRIAL}"
-    done = subprocess.run(
-        ["script", "-qec", command, "/dev/null"],
+    top, bottom = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "trialbook", "show", HOSTILE_TRIAL],
         cwd=recorded,
-        capture_output=True,
-        check=True,
         stdin=subprocess.DEVNULL,
+        stdout=bottom,
+        stderr=bottom,
     )
-    text = done.stdout.decode()
+    os.close(bottom)
+    text = read_terminal(top).decode()
+    assert process.wait(timeout=20) == 0
     assert "\x1b[" in text
     assert "\x1b]" not in text
     assert "\x07" not in text

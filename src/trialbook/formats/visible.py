@@ -28,6 +28,8 @@ def decode(data: bytes) -> str:
 
 def visible(text: str) -> str:
     """The text with every acting character escaped; newlines and tabs stay."""
+    if not text or _PLAIN.fullmatch(text):
+        return text
     return "".join(piece for piece, _ in pieces(text))
 
 

@@ -9,6 +9,7 @@ from trialbook.storage.reader import RunRef
 
 OVERVIEW = "index.html"
 _SAFE = re.compile(r"[A-Za-z0-9_-]")
+_SAFE_NAME = re.compile(r"[A-Za-z0-9_-]+")
 _SPLIT = re.compile(r"[#?]")
 
 
@@ -18,6 +19,8 @@ def segment(name: str) -> str:
     Letters, digits, ``-``, ``_`` and inner dots stay; every other byte becomes ``=XX``, which is
     safe in file names and addresses alike. No segment is empty, hidden, ``.`` or ``..``.
     """
+    if _SAFE_NAME.fullmatch(name):
+        return name
     out: list[str] = []
     for index, char in enumerate(name):
         if _SAFE.fullmatch(char) or (char == "." and 0 < index < len(name) - 1):

@@ -34,6 +34,7 @@ from trialbook.formats.visible import pieces, visible
 from trialbook.site.addresses import relative
 
 _WEB = ("http", "https", "mailto")
+_ACTING = Markup('<span class="acting">{}</span>')
 _NOT_SLUG = re.compile(r"[^\w]+")
 
 
@@ -102,10 +103,10 @@ class Renderer:
 
 def marked(text: object) -> Markup:
     """Text with the escapes of what would not show marked as such."""
-    out = Markup("")
-    for piece, acting in pieces(str(text)):
-        out += Markup('<span class="acting">{}</span>').format(piece) if acting else escape(piece)
-    return out
+    found = (
+        _ACTING.format(piece) if acting else escape(piece) for piece, acting in pieces(str(text))
+    )
+    return Markup("").join(found)
 
 
 def _finalize(value: object) -> object:

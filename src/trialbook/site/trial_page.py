@@ -12,6 +12,7 @@ from trialbook.api import Page
 from trialbook.formats.records import plain
 from trialbook.formats.visible import decode
 from trialbook.model.grade import Check, Finding, Grade
+from trialbook.model.plan import SlotKey
 from trialbook.model.trial import Trial
 from trialbook.reporting.summary import AMOUNT, Cell, Summary
 from trialbook.reporting.wording import duration, size, words
@@ -110,10 +111,14 @@ def _neighbours(run: RunRef, summary: Summary, trial: Trial) -> list[dict[str, A
     """The same task under every configuration and repetition, to go from one to the other."""
     rows = []
     for configuration in summary.configurations:
+        keys = [
+            SlotKey(trial.task, configuration.name, number)
+            for number in range(1, summary.repetitions + 1)
+        ]
         cells = [
-            {**cell_figure(run, cell), "here": cell.slot == trial.slot}
-            for slot, cell in sorted(summary.cells.items())
-            if slot.task == trial.task and slot.configuration == configuration.name
+            {**cell_figure(run, summary.cells[key]), "here": key == trial.slot}
+            for key in keys
+            if key in summary.cells
         ]
         rows.append({"configuration": configuration.name, "cells": cells})
     return rows
