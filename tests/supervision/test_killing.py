@@ -198,6 +198,7 @@ print("away", flush=True)
     assert time.monotonic() - started < 8, "they had stopped by themselves"
 
 
+@pytest.mark.slow
 def test_a_fork_bomb_of_a_few_hundred_is_ended(bench: Bench) -> None:
     script = """
 import os, signal, time

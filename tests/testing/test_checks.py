@@ -243,6 +243,7 @@ def _with(command: Command, **changes: Any) -> Command:
     return Command(**{**fields, **changes})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sandbox", "said"),
     [
@@ -460,6 +461,15 @@ class Following(WordGrader):
         return super().grade(evidence, parameters)
 
 
+class Fragile(WordGrader):
+    """Breaks on what it did not expect."""
+
+    def grade(self, evidence: Evidence, parameters: Mapping[str, Any]) -> Grade:
+        for path in evidence.candidate.iterdir():
+            path.read_text()
+        return super().grade(evidence, parameters)
+
+
 class Reaching(WordGrader):
     """Names a file that is not the task's."""
 
@@ -475,6 +485,7 @@ class Reaching(WordGrader):
         (Vague, "`accepted` is set exactly when it graded"),
         (Fickle, "it judged the same evidence in two ways"),
         (Untidy, "must not change, but these did: notes"),
+        (Fragile, "a candidate that is full-of-links made it raise"),
         (Following, "what links of a candidate point to must not change"),
         (Reaching, "it names a file outside the task's folder: /etc/passwd"),
     ],

@@ -6,9 +6,11 @@ from pathlib import Path
 
 from trialbook.api import Command, Ended, Limits, Policy, ProcessResult
 from trialbook.testing import check_sandbox
+import pytest
 from trialbook_sandboxes.none import NoSandbox
 
 
+@pytest.mark.slow
 def test_it_conforms(tmp_path: Path) -> None:
     check_sandbox(NoSandbox(), tmp_path)
 
