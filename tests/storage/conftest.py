@@ -5,9 +5,20 @@ import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from trialbook.model.outcome import Outcome
+from trialbook.model.plan import (
+    Plan,
+    PlannedConfiguration,
+    PlannedSlot,
+    PlannedTask,
+    Runner,
+)
+from trialbook.model.suite import Limits, Network
+from trialbook.model.trial import Trial
 from trialbook.storage.ledger import RUN_ATTRIBUTES
 from trialbook.system import System
 
@@ -115,3 +126,94 @@ def trial_files(
         f"{base}/sessions/1/attempt-1/stdout.txt": b"$Id$ one\r\ntwo\nthree\r\r\n\x00\xff",
         f"{base}/sessions/1/attempt-1/stderr.txt": b"",
     }
+
+
+def make_plan(run: str = "first", suite: str = "demo", **changes: Any) -> Plan:
+    """A small plan: two tasks, two configurations, two repetitions."""
+    tasks, configurations = ("alpha", "beta"), ("current", "candidate")
+    values: dict[str, Any] = {
+        "run": run,
+        "suite": suite,
+        "protocol": 3,
+        "status": "draft",
+        "decision": "Should small fixes go to the candidate?",
+        "created": "2026-11-30T15:00:00.000Z",
+        "seed": "20261130",
+        "repetitions": 2,
+        "jobs": 1,
+        "accept": "checks",
+        "compare": None,
+        "rerun": {},
+        "limits_are_failures": True,
+        "runner": Runner(trialbook="0.1.0", python="3.11", platform="linux", git=None, cpus=None),
+        "plugins": (),
+        "suite_digest": "0" * 64,
+        "files": {},
+        "configurations": dict.fromkeys(configurations, PLANNED_CONFIGURATION),
+        "tasks": dict.fromkeys(tasks, PLANNED_TASK),
+        "schedule": tuple(
+            PlannedSlot(task=task, configuration=configuration, repetition=repetition)
+            for repetition in (1, 2)
+            for task in tasks
+            for configuration in configurations
+        ),
+    }
+    return Plan(**(values | changes))
+
+
+PLANNED_TASK = PlannedTask(
+    category="",
+    split="development",
+    contamination="unknown",
+    source="folder",
+    tree="0" * 40,
+    brief_sha256="0" * 64,
+    graders=[],
+    limits=Limits(),
+    no_change_expected=False,
+    must_escalate=False,
+    digest="0" * 64,
+    files={},
+)
+PLANNED_CONFIGURATION = PlannedConfiguration(
+    description="",
+    agent="replay",
+    agent_version=None,
+    model=None,
+    reasoning=None,
+    instructions=None,
+    approval=None,
+    sandbox="none",
+    network=Network(),
+    environment={},
+    pass_environment=(),
+    secrets=(),
+    limits=Limits(),
+    parameters={},
+    gives_reference=False,
+    digest="0" * 64,
+    files={},
+    workspaces={},
+)
+
+
+def make_trial(
+    task: str = "alpha", configuration: str = "current", repetition: int = 1, **changes: Any
+) -> Trial:
+    """A trial that was accepted, with one grade."""
+    values: dict[str, Any] = {
+        "run": "first",
+        "suite": "demo",
+        "protocol": 3,
+        "status": "draft",
+        "task": task,
+        "configuration": configuration,
+        "repetition": repetition,
+        "outcome": Outcome.ACCEPTED,
+        "reason": "every check passed",
+        "plan_commit": "0" * 40,
+        "plan_sha256": "0" * 64,
+        "started": "2026-11-30T15:00:00.000Z",
+        "finished": "2026-11-30T15:01:00.000Z",
+    }
+    return Trial(**(values | changes))

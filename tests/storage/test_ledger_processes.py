@@ -161,8 +161,8 @@ def kill_writers(git: Git, *, times: int, whole_tree: bool) -> list[str]:
             while (line := forker.stdout.readline()) == "committed\n":
                 pass
             assert line.startswith("dead"), line
-            for pair in filter(None, line.removeprefix("dead").strip().split(",")):
-                reported.append(pair.split()[0])
+            pairs = filter(None, line.removeprefix("dead").strip().split(","))
+            reported += [pair.split()[0] for pair in pairs]
             # The one after the last that was reported may or may not have been committed.
             listing = git("ls-tree", "--name-only", "main", "runs/demo/first/task/current/")
             number = max((int(name.rpartition("/r")[2]) for name in listing.split()), default=0)

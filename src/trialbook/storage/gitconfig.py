@@ -1,9 +1,17 @@
-"""Where git's configuration files are."""
+"""Where git looks: its configuration files, and what it takes for a URL."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+_URL = re.compile(r"(?:https?|git|ssh|git\+ssh|file)://|[\w.-]+@[\w.-]+:")
+
+
+def is_url(text: str) -> bool:
+    """Whether this names a repository on a server (or by ``file://``) rather than a folder."""
+    return _URL.match(text) is not None
 
 
 def config_files(environ: Mapping[str, str]) -> Iterator[Path]:

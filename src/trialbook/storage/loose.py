@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from trialbook.errors import EnvironmentProblem
@@ -39,7 +40,8 @@ def write_loose(target: Path, data: bytes, *, durable: bool, share: Callable[[Pa
         share(temporary)
         temporary.replace(target)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
         raise EnvironmentProblem(
             f"cannot write to the object store {target.parent.parent}: {error.strerror or error}",
             hint="check its permissions and the space that is left",

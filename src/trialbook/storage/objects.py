@@ -13,6 +13,7 @@ SYMLINK = 0o120000
 EXECUTABLE = 0o100755
 REGULAR = 0o100644
 
+_KINDS = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}
 _OID = re.compile(r"[0-9a-f]{40}")
 
 
@@ -69,4 +70,18 @@ def plain_line(text: str) -> str:
 
 def blob_oid(data: bytes) -> str:
     """The id that git gives to a blob with these bytes."""
-    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+    return _oid("blob", data)
+
+
+def check_oid(oid: str, type_number: int, data: bytes) -> None:
+    """Make sure that an object is what its id stands for.
+
+    Raises:
+        ValueError: it is not: cut short, or changed.
+    """
+    if _oid(_KINDS.get(type_number, ""), data) != oid:
+        raise ValueError("its bytes are not those that its id stands for")
+
+
+def _oid(kind: str, data: bytes) -> str:
+    return hashlib.sha1(f"{kind} {len(data)}\0".encode() + data, usedforsecurity=False).hexdigest()

@@ -11,7 +11,7 @@ import struct
 import weakref
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from dulwich.repo import (
 )
 
 from trialbook.errors import EnvironmentProblem, Refused
-from trialbook.storage.gitconfig import config_files
+from trialbook.storage.gitconfig import config_files, is_url
 from trialbook.storage.loose import write_loose
 from trialbook.storage.objects import (
     DIRECTORY,
@@ -41,6 +41,7 @@ from trialbook.storage.objects import (
     CommitInfo,
     Signature,
     TreeEntry,
+    check_oid,
     is_oid,
     plain_line,
 )
@@ -49,8 +50,8 @@ __all__ = ["DIRECTORY", "EXECUTABLE", "GITLINK", "REGULAR", "SYMLINK", "CommitIn
 __all__ += ["Repository", "Store", "TreeEntry", "closure", "fetch_commit"]
 
 _KINDS = (UnsupportedExtension, UnsupportedVersion, InvalidWorktreeConfiguration)
-_DAMAGED = (zlib.error, struct.error, ChecksumMismatch, FileFormatException)
-_DAMAGE = (*_DAMAGED, ValueError, AssertionError, EOFError, IndexError)
+_MALFORMED = (ValueError, AssertionError, AttributeError, EOFError, IndexError)
+_DAMAGE = (zlib.error, struct.error, ChecksumMismatch, FileFormatException, *_MALFORMED)
 
 
 class Store:
@@ -107,15 +108,14 @@ class Store:
         """
         with _undamaged(oid):
             commit = Commit.from_string(self._raw(oid, Commit.type_num))
-            commit.check()
-        return CommitInfo(
-            oid=oid,
-            tree=commit.tree.decode(),
-            parents=tuple(parent.decode() for parent in commit.parents),
-            author=commit.author.decode("utf-8", "replace"),
-            seconds=commit.commit_time,
-            message=commit.message.decode("utf-8", "replace"),
-        )
+            return CommitInfo(
+                oid=oid,
+                tree=commit.tree.decode(),
+                parents=tuple(parent.decode() for parent in commit.parents),
+                author=commit.author.decode("utf-8", "replace"),
+                seconds=commit.commit_time,
+                message=commit.message.decode("utf-8", "replace"),
+            )
 
     def add_blob(self, data: bytes) -> str:
         """Store a blob; gives its id. Storing what is there is free."""
@@ -174,19 +174,21 @@ class Store:
     def _add(self, item: ShaFile) -> str:
         oid = item.id.decode()
         target = self.folder / oid[:2] / oid[2:]
-        try:
+        with suppress(OSError):
             # A fresh time keeps a pruning `git gc` away from an object that nothing refers to yet.
             os.utime(target)
-        except OSError:
-            if item.id not in self._objects:
-                data = item.as_legacy_object(self._objects.loose_compression_level)
-                durable = self._objects.fsync_object_files
-                write_loose(target, data, durable=durable, share=self.share)
+            return oid
+        with suppress(OSError):
+            if item.id in self._objects:
+                return oid
+        data, durable = item.as_legacy_object(), self._objects.fsync_object_files
+        write_loose(target, data, durable=durable, share=self.share)
         return oid
 
     def _raw(self, oid: str, kind: int) -> bytes:
         with _undamaged(oid):
             number, raw = self._objects.get_raw(ObjectID(oid.encode()))
+            check_oid(oid, number, raw)
         if number != kind:
             raise KeyError(f"{oid} is not of the wanted kind")
         return raw
@@ -328,12 +330,11 @@ def fetch_commit(location: str, commit: str, into: Store, scratch: Path) -> Comm
         EnvironmentProblem: an object of it is damaged.
     """
     if not is_oid(commit):
-        raise Refused(
-            f"{commit!r} is not a full commit id",
-            hint="name all 40 digits: `git rev-parse REVISION` prints them",
-        )
+        raise Refused(f"{commit!r} is not a full commit id", hint="`git rev-parse` prints it")
+    if not (here := Path(location).is_dir()) and not is_url(location):
+        raise Refused(f"cannot read the repository {location}: no such folder, and no URL")
     try:
-        source = Repo(location) if Path(location).is_dir() else _fetched(location, commit, scratch)
+        source = Repo(location) if here else _fetched(location, commit, scratch)
     except (*_KINDS, NotGitRepository, GitProtocolError, OSError, ValueError) as error:
         raise Refused(f"cannot read the repository {location}: {error}") from error
     try:
@@ -364,9 +365,8 @@ def closure(store: Store, tree: str) -> Iterator[str]:
 
 
 def _check_kind(repo: Repo) -> None:
-    kind = repo.object_format.name
-    if not isinstance(repo.refs, DiskRefsContainer):
-        kind = "reftable"
+    in_files = isinstance(repo.refs, DiskRefsContainer)
+    kind = repo.object_format.name if in_files else "reftable"
     if kind != "sha1":
         repo.close()
         raise EnvironmentProblem(
