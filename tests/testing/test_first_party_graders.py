@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from trialbook_graders.acceptance import AcceptanceGrader
-from trialbook_graders.checks import ChecksGrader
 
 from trialbook.testing import GradingCase, check_grader
+from trialbook_graders.acceptance import AcceptanceGrader
+from trialbook_graders.checks import ChecksGrader
 
 CHECKS = """
 checks:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from trialbook.api import Command, Ended, Limits, Policy, ProcessResult
 from trialbook.testing import check_sandbox
-import pytest
 from trialbook_sandboxes.none import NoSandbox
 
 
