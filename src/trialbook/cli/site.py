@@ -41,7 +41,13 @@ def build(context: Context, output: Path | None) -> int:
 
 
 @command.command(epilog="Example: trialbook site serve --port 8000")
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8000,
+    show_default=True,
+    help="Where to listen; 0 takes a free one.",
+)
 @_output
 @pass_context
 def serve(context: Context, port: int, output: Path | None) -> int:

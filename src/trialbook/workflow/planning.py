@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trialbook import __version__
-from trialbook.errors import UserError
+from trialbook.errors import EnvironmentProblem, UserError
 from trialbook.execution.prepare import Start, Supplies, starting_point
 from trialbook.execution.snapshot import resolve
 from trialbook.execution.toolchain import python_of
@@ -81,6 +81,11 @@ def make_plan(
         Refused, EnvironmentProblem: a snapshot or toolchain cannot be prepared.
     """
     suite = narrowed(suite, request)
+    if git_version() is None:
+        raise EnvironmentProblem(
+            "git is not installed, or not on the PATH: a run needs it for exact patches",
+            hint="install git 2.30 or newer; reading a ledger works without",
+        )
     _check_secrets(suite.configurations, system)
     starts = _prepared(suite, root=root, system=system, say=say)
     moment = system.now()
