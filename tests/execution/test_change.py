@@ -266,6 +266,20 @@ def test_a_workspace_that_was_left_without_permissions_is_read(
     assert summary(found) == ["modified src/app.py"]
 
 
+@pytest.mark.parametrize("became", ["nothing", "file", "link"])
+def test_a_workspace_that_is_gone_is_an_empty_one(
+    change: Callable[[], Change], work: Path, store: Store, became: str
+) -> None:
+    shutil.rmtree(work)
+    if became == "file":
+        work.write_text("x")
+    elif became == "link":
+        work.symlink_to("/etc")
+    found = change()
+    assert found.tree == store.add_tree([])
+    assert {file.status for file in found.changed} == {"deleted"}
+
+
 def test_a_process_that_still_writes_does_no_harm(work: Path, store: Store, baseline: str) -> None:
     script = (
         "import os, sys\n"

@@ -14,7 +14,7 @@ from trialbook.model.paths import path_to_text
 from trialbook.model.trial import OmittedFile
 from trialbook.storage.repository import DIRECTORY, Store
 from trialbook.storage.tree_diff import diff_trees
-from trialbook.storage.trees import tree_of_folder
+from trialbook.storage.trees import FolderTree, tree_of_folder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,13 +62,17 @@ def capture(
         entry = store.lookup(path, baseline_tree)
         return None if entry is None or entry.mode == DIRECTORY else entry.oid
 
-    found = tree_of_folder(
-        store,
-        workspace,
-        file_limit_bytes=file_limit_bytes,
-        skip_top=frozenset({b".git"}),
-        known=known,
-    )
+    if workspace.is_dir() and not workspace.is_symlink():
+        found = tree_of_folder(
+            store,
+            workspace,
+            file_limit_bytes=file_limit_bytes,
+            skip_top=frozenset({b".git"}),
+            known=known,
+        )
+    else:
+        # An agent may remove or replace the very folder it was given: then nothing is left.
+        found = FolderTree(tree=store.add_tree([]), omitted=())
     difference = diff_trees(store, baseline_tree, found.tree)
     changed = tuple(
         ChangedFile(

@@ -12,7 +12,8 @@ from trialbook.errors import Refused, UserError
 from trialbook.execution.snapshot import resolve
 from trialbook.formats.patch import parse_patch
 from trialbook.model.suite import Task
-from trialbook.storage.files import copy_tree, read_regular
+from trialbook.storage.disk import doing
+from trialbook.storage.files import copy_tree, read_regular, write_atomic
 from trialbook.storage.repository import Store
 from trialbook.storage.trees import materialise
 
@@ -38,7 +39,8 @@ def reference_files(
         Refused: the reference cannot be read, or is damaged.
         EnvironmentProblem: its source cannot be reached.
     """
-    destination.mkdir(parents=True, exist_ok=True)
+    with doing(f"make the folder {destination}"):
+        destination.mkdir(parents=True, exist_ok=True)
     reference = task.reference
     if reference is None:
         if task.no_change_expected:
@@ -52,7 +54,7 @@ def reference_files(
         if data is None:
             raise Refused(f"cannot read the reference {reference.patch} of the task {task.name}")
         parse_patch(data)
-        (destination / PATCH).write_bytes(data)
+        write_atomic(destination / PATCH, data)
     elif reference.overlay is not None:
         copy_tree(task_folder / reference.overlay, destination / OVERLAY)
     elif reference.snapshot is not None:

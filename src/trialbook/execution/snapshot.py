@@ -70,17 +70,18 @@ def resolve(
             declared; the message lists the paths.
         EnvironmentProblem: a repository or index cannot be reached.
     """
-    record = cache / "snapshots" / f"{_key(snapshot)}.json"
     source = _sentence(snapshot)
-    if snapshot.kind is not SnapshotKind.FOLDER:
-        kept = _kept(record, store)
-        if kept is not None:
-            return ResolvedSnapshot(tree=kept, source=source)
+    # A folder may change at any time; all other sources are pinned by a digest.
+    pinned = snapshot.kind is not SnapshotKind.FOLDER
+    record = cache / "snapshots" / f"{_key(snapshot)}.json"
+    kept = _kept(record, store) if pinned else None
+    if kept is not None:
+        return ResolvedSnapshot(tree=kept, source=source)
     tree = _fetched(snapshot, folder, store, cache, environ)
     tree = remove_paths(store, subtree(store, tree, snapshot.path), snapshot.remove)
     _check(snapshot, survey_tree(store, tree), source)
     tree = place(store, normal_tree(store, tree), snapshot.into)
-    if snapshot.kind is not SnapshotKind.FOLDER:
+    if pinned:
         write_atomic(record, to_json(_Kept(tree=tree)))
     return ResolvedSnapshot(tree=tree, source=source)
 
@@ -88,8 +89,7 @@ def resolve(
 def _key(snapshot: Snapshot) -> str:
     """What the tree depends on. Commits and digests say it all: places may change."""
     parts = asdict(snapshot)
-    if snapshot.kind is not SnapshotKind.FOLDER:
-        del parts["location"]
+    del parts["location"]
     return sha256(to_json([_RULES, parts]))
 
 

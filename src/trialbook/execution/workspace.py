@@ -20,6 +20,7 @@ from trialbook.formats.git_index import IndexEntry, index_bytes
 from trialbook.formats.records import RecordError, from_json, to_json
 from trialbook.model.paths import path_to_text, text_to_path
 from trialbook.model.treepath import name_problem
+from trialbook.storage.disk import doing
 from trialbook.storage.files import fresh_folder, read_regular, remove_tree, write_atomic
 from trialbook.storage.locks import exclusive
 from trialbook.storage.repository import (
@@ -31,6 +32,7 @@ from trialbook.storage.repository import (
     Store,
     closure,
 )
+from trialbook.storage.trees import fresh
 
 BASELINE_AUTHOR = Signature("Baseline", "baseline@localhost", 1_577_836_800)
 """Who the baseline commit is by, and when: always the same, so that its id depends on the tree."""
@@ -55,7 +57,6 @@ _LIST = "template.json"
 _DATA = "template.data"
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER_MODE = 0o755
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,17 +102,23 @@ def template(store: Store, tree: str, cache: Path) -> Template:
 
     Raises:
         Refused: an entry of the tree cannot stand in a folder.
-        KeyError: an object of the tree is missing in the store.
+        EnvironmentProblem: the store lacks part of the tree, or the disk does not do its part.
     """
     top = cache / "templates"
     folder = top / f"{tree}-{_FORMAT}"
-    with exclusive(top / f"{tree}.lock"):
+    with doing("prepare a workspace in the cache"), exclusive(top / f"{tree}.lock"):
         listing = _read_listing(folder, tree)
         if listing is None or not _is_whole(folder, listing):
             building = top / f"{tree}.building"
             remove_tree(building)
             building.mkdir()
-            listing = _build(store, tree, building)
+            try:
+                listing = _build(store, tree, building)
+            except KeyError as error:
+                raise EnvironmentProblem(
+                    f"the cache lacks a part of the tree {tree}: {error.args[0]}",
+                    hint=f"remove {cache} to have everything fetched again",
+                ) from error
             remove_tree(folder)
             building.rename(folder)
     return Template(folder=folder, tree=tree, commit=listing.commit, files=len(listing.items))
@@ -124,27 +131,20 @@ def unpack(made: Template, destination: Path) -> None:
 
     Raises:
         Refused: the folder is not empty.
-        EnvironmentProblem: the template was damaged after it was made.
+        EnvironmentProblem: the template was damaged after it was made, or the disk is full.
     """
     listing = _read_listing(made.folder, made.tree)
     if listing is None:
         raise EnvironmentProblem(
             f"the template {made.folder} is damaged", hint="remove that folder and try again"
         )
-    destination.mkdir(parents=True, exist_ok=True)
-    root = os.open(destination, _FOLDER)
-    try:
-        if os.listdir(root):  # noqa: PTH208 - an open folder, not a path
-            raise Refused(f"{destination} is not empty; a workspace needs a fresh folder")
-        with _mapped(made.folder / _DATA, listing.bytes) as data:
-            writer = _Writer(root, data)
-            entries = writer.write(listing.folders, listing.items)
-            writer.write(listing.git_folders, listing.git_items)
+    with fresh(destination) as root, _mapped(made.folder / _DATA, listing.bytes) as data:
+        writer = _Writer(root, data)
+        entries = writer.write(listing.folders, listing.items)
+        writer.write(listing.git_folders, listing.git_items)
         handle = os.open(b".git/index", _NEW_FILE, 0o644, dir_fd=root)
         with os.fdopen(handle, "wb") as file:
             file.write(index_bytes(entries))
-    finally:
-        os.close(root)
 
 
 class _Writer:

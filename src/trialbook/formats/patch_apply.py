@@ -58,6 +58,7 @@ class _Application:
             if file.status in (FileStatus.DELETED, FileStatus.RENAMED) and file.old_path is not None
         }
         self._written: dict[bytes, Content] = {}
+        self._left: set[bytes] = set()
 
     def result(self) -> dict[bytes, Content | None]:
         for file in self._files:
@@ -76,16 +77,19 @@ class _Application:
             if data:
                 raise _refused(file, "the patch deletes the file but leaves part of it")
             self._written.pop(file.path, None)
+            self._left.add(file.path)
             return
         if file.new_path != file.old_path and self._occupied(file.new_path):
             raise _refused(file, "the file is there already")
+        if file.status is FileStatus.RENAMED and file.old_path is not None:
+            self._left.add(file.old_path)
         self._written[file.new_path] = Content(mode, data)
 
     def _before(self, file: FilePatch) -> Content:
         path = file.old_path or b""
         moved = file.status in (FileStatus.RENAMED, FileStatus.COPIED)
         old = None if moved else self._written.get(path)
-        if old is None:
+        if old is None and (moved or path not in self._left):
             old = self._read(path)
         if old is None:
             raise _refused(file, f"there is no file {path_to_text(path)}")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 # What git itself refuses in an index, on every platform: `.git` in any case, its short name on
 # NTFS, and both with what NTFS ignores at their end or with a backslash where a slash would be.
-_GIT_NAME = re.compile(rb"(?:^|\\)(?:\.git|git~1)[. ]*(?:$|[\\:])", re.IGNORECASE | re.DOTALL)
+_GIT_NAME = re.compile(rb"(?:^|\\)(?:\.git|git~1)[. ]*(?:\Z|[\\:])", re.IGNORECASE | re.DOTALL)
 
 # As many links as the kernel follows in one path.
 _MOST_HOPS = 40

@@ -70,7 +70,7 @@ def tree_of_archive(store: Store, path: Path, shown: str) -> str:
         Refused: it cannot be read, is too large, or has members that cannot be used; the message
             names them.
     """
-    reading = _Reading()
+    reading = _Reading(store)
     try:
         with path.open("rb") as file:
             is_zip = file.read(4) in (b"PK\3\4", b"PK\5\6")
@@ -85,14 +85,15 @@ def tree_of_archive(store: Store, path: Path, shown: str) -> str:
         raise Refused(f"{shown} has members that cannot be used: {listed}")
     if not reading.files:
         raise Refused(f"{shown} holds no files")
-    return _stored(store, reading.files)
+    return _tree(store, reading.files)
 
 
 class _Reading:
-    """The files read so far, by clean path, and everything that was wrong."""
+    """The files read so far, by clean path with mode and blob, and everything that was wrong."""
 
-    def __init__(self) -> None:
-        self.files: dict[bytes, tuple[int, bytes]] = {}
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.files: dict[bytes, tuple[int, str]] = {}
         self.problems: list[str] = []
         self._folders: set[bytes] = set()
         self._bytes = 0
@@ -122,18 +123,17 @@ class _Reading:
             return "is there twice"
         if path in self._folders:
             return "is a file and a folder"
-        content = (member.mode, member.data)
-        if member.same_as is not None:
-            found = self.files.get(_clean(member.same_as))
-            if found is None:
-                return (
-                    f"is a hard link to {path_to_text(member.same_as)}, which is no file before it"
-                )
-            content = found
-        self._bytes += len(content[1])
+        self._bytes += len(member.data)
         if self._bytes > LARGEST_ARCHIVE_BYTES:
             raise Refused(f"the archive unpacks to more than {LARGEST_ARCHIVE_BYTES} bytes")
-        self.files[path] = content
+        if member.same_as is None:
+            self.files[path] = (member.mode, self._store.add_blob(member.data))
+        else:
+            found = self.files.get(_clean(member.same_as))
+            if found is None:
+                shown = path_to_text(member.same_as)
+                return f"is a hard link to {shown}, which is no file before it"
+            self.files[path] = found
         return self._add_folder(path.rpartition(b"/")[0])
 
     def _add_folder(self, path: bytes) -> str | None:
@@ -149,12 +149,12 @@ def _clean(name: bytes) -> bytes:
     return b"/".join(part for part in name.split(b"/") if part not in (b"", b"."))
 
 
-def _stored(store: Store, files: dict[bytes, tuple[int, bytes]]) -> str:
+def _tree(store: Store, files: dict[bytes, tuple[int, str]]) -> str:
     tops = {path.partition(b"/")[0] for path in files}
     strip = len(tops) == 1 and all(b"/" in path for path in files)
     edits: dict[bytes, Edit] = {}
-    for path, (mode, data) in files.items():
-        entry = TreeEntry(path.rpartition(b"/")[2], mode, store.add_blob(data))
+    for path, (mode, oid) in files.items():
+        entry = TreeEntry(path.rpartition(b"/")[2], mode, oid)
         edits[path.partition(b"/")[2] if strip else path] = replace_with(entry)
     return edit_tree(store, store.add_tree([]), edits)
 

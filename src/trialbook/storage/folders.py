@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from trialbook.errors import EnvironmentProblem
 from trialbook.model.paths import path_to_text
 from trialbook.model.treepath import is_git_name
 from trialbook.model.trial import OmittedFile
+from trialbook.storage.disk import doing
 from trialbook.storage.repository import (
     DIRECTORY,
     EXECUTABLE,
@@ -94,17 +94,14 @@ def tree_of_folder(
         EnvironmentProblem: ``folder`` itself cannot be read.
     """
     walk = _Walk(store, file_limit_bytes, known)
-    try:
-        handle = os.open(folder, _FOLDER_FLAGS)
-    except PermissionError:
-        folder.chmod(0o700)
-        handle = os.open(folder, _FOLDER_FLAGS)
-    except OSError as error:
-        raise EnvironmentProblem(f"cannot read the folder {folder}: {error.strerror}") from error
-    try:
-        entries = walk.entries(handle, b"", skip_top)
-    finally:
-        os.close(handle)
+    parent, name = os.path.split(os.path.abspath(folder))  # noqa: PTH100 - resolve follows links
+    with doing(f"read the folder {folder}"):
+        above = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            with _opened(above, os.fsencode(name or "."), _FOLDER_FLAGS) as handle:
+                entries = walk.entries(handle, b"", skip_top)
+        finally:
+            os.close(above)
     omitted = tuple(sorted(walk.omitted, key=lambda file: file.path.encode()))
     return FolderTree(tree=store.add_tree(entries), omitted=omitted)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from trialbook.errors import EnvironmentProblem, Refused
 from trialbook.process import ToolResult, tool
+from trialbook.storage.disk import doing
 from trialbook.storage.files import fresh_folder, remove_tree
 from trialbook.storage.locks import exclusive
 
@@ -45,7 +46,8 @@ def fetch_sdist(
             raise Refused(f"{value!r} cannot be part of a pinned package: name, version, sha256")
     downloads = cache / "downloads"
     folder = downloads / sha256
-    with exclusive(downloads / f"{sha256}.lock"):
+    keeping = f"keep {name} {version} in {downloads}"
+    with doing(keeping), exclusive(downloads / f"{sha256}.lock"):
         found = _kept(folder, sha256)
         if found is not None:
             return found
@@ -62,7 +64,9 @@ def fetch_sdist(
 def _kept(folder: Path, sha256: str) -> Path | None:
     """The one file of a folder, if it has that digest."""
     files = list(folder.iterdir()) if folder.is_dir() else []
-    return files[0] if len(files) == 1 and _sha256(files[0]) == sha256 else None
+    if len(files) != 1 or not files[0].is_file():
+        return None
+    return files[0] if _sha256(files[0]) == sha256 else None
 
 
 def _sha256(path: Path) -> str:

@@ -6,12 +6,14 @@ Everything works on objects; nothing here converts line ends, reads attributes o
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from trialbook.errors import Refused
 from trialbook.model.paths import path_to_text, text_to_path
 from trialbook.model.treepath import name_problem, path_problem
+from trialbook.storage.disk import doing
 from trialbook.storage.folders import FolderTree, tree_of_folder
 from trialbook.storage.repository import (
     DIRECTORY,
@@ -27,6 +29,7 @@ __all__ = [
     "FolderTree",
     "count_files",
     "edit_tree",
+    "fresh",
     "materialise",
     "overlay_tree",
     "place",
@@ -51,16 +54,30 @@ def materialise(store: Store, tree: str, destination: Path) -> None:
 
     Raises:
         Refused: the folder is not empty, or an entry cannot stand in a folder.
+        EnvironmentProblem: the folder cannot be written.
         KeyError: an object is missing.
     """
-    destination.mkdir(parents=True, exist_ok=True)
-    handle = os.open(destination, _FOLDER)
-    try:
-        if os.listdir(handle):  # noqa: PTH208 - an open folder, not a path
-            raise Refused(f"{destination} is not empty; a tree is only written into a fresh folder")
+    with fresh(destination) as handle:
         _write_entries(store, tree, handle, b"")
-    finally:
-        os.close(handle)
+
+
+@contextmanager
+def fresh(destination: Path) -> Iterator[int]:
+    """A folder that is made, or is empty, open by descriptor for writing into it.
+
+    Raises:
+        Refused: there is something in it.
+        EnvironmentProblem: it cannot be made, or not be written into.
+    """
+    with doing(f"write into {destination}"):
+        destination.mkdir(parents=True, exist_ok=True)
+        handle = os.open(destination, _FOLDER)
+        try:
+            if os.listdir(handle):  # noqa: PTH208 - an open folder, not a path
+                raise Refused(f"{destination} is not empty; what goes there needs a fresh folder")
+            yield handle
+        finally:
+            os.close(handle)
 
 
 def _write_entries(store: Store, tree: str, parent: int, prefix: bytes) -> None:

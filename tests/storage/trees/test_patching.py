@@ -227,3 +227,11 @@ def test_a_series_of_patches_to_one_file_applies_in_order(shared: Store) -> None
         for number in (1, 2)
     )
     assert apply_to_tree(shared, old, patch) == store_tree(shared, {b"f": (0o100644, b"3\n")})
+
+
+def test_a_file_that_the_patch_took_away_cannot_be_edited(shared: Store) -> None:
+    old = store_tree(shared, {b"f": (0o100644, b"1\n")})
+    rename = b"diff --git a/f b/g\nsimilarity index 100%\nrename from f\nrename to g\n"
+    edit = b"diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-1\n+2\n"
+    with pytest.raises(Refused, match="there is no file f"):
+        apply_to_tree(shared, old, rename + edit)

@@ -9,6 +9,7 @@ import pytest
 from tests import nasty_tree
 
 from trialbook.errors import Refused
+from trialbook.model.treepath import is_git_name, leaving_links
 from trialbook.storage.folders import IdsOnly
 from trialbook.storage.repository import GITLINK, REGULAR, SYMLINK, Store, TreeEntry
 from trialbook.storage.trees import (
@@ -181,3 +182,30 @@ def test_three_thousand_files_take_less_than_seconds(store: Store, tmp_path: Pat
     materialise(store, oid, tmp_path / "out")
     # A third of a second each on a quiet machine; the limit only catches a different order.
     assert time.perf_counter() - began < 8
+
+
+@pytest.mark.parametrize(
+    "name", [b".git", b".GIT", b"GIT~1", b".git ", b".git...", b".git::$INDEX", b"x\\.git\\hooks"]
+)
+def test_names_that_some_system_takes_for_git_are_told(name: bytes) -> None:
+    assert is_git_name(name)
+
+
+@pytest.mark.parametrize("name", [b".gitignore", b"git", b".git2", b"x.git", b".git\n", b"git~10"])
+def test_names_that_only_look_like_it_are_files(name: bytes) -> None:
+    assert not is_git_name(name)
+
+
+def test_links_that_leave_are_found_by_way_of_others_too() -> None:
+    links = {
+        b"in": b"a/b",
+        b"absolute": b"/etc",
+        b"up": b"..",
+        b"a/up": b"..",
+        b"a/deep/top": b"../..",
+        b"sly": b"a/deep/top/../x",
+        b"loop": b"loop",
+        b"far": b"no/../no/../../x",
+        b"by_absolute": b"absolute/x",
+    }
+    assert leaving_links(links) == [b"absolute", b"by_absolute", b"far", b"sly", b"up"]
