@@ -74,7 +74,7 @@ def test_a_finding_leads_to_its_line_in_the_change() -> None:
     context = trial_context(drift_run(), "create-user/candidate/r1")
     [finding] = context["grades"][0]["checks"][0]["evidence"]
     assert finding["anchor"] == "f1n3"
-    [file] = context["diff"]
+    [file] = context["diff"]["files"]
     assert "f1n3" in {line["anchor"] for line in file["lines"]}
 
 

@@ -16,6 +16,7 @@ from trialbook.storage.reader import Reader, RunRef
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Row:
     run: RunRef
+    status: str
     summary: Summary
     closed: bool
 
@@ -34,14 +35,7 @@ def command(context: Context, *, as_json: bool) -> None:
     """
     reader = Reader.open(context.root())
     runs = sorted(reader.runs(), key=lambda run: (run.run, run.suite))
-    rows = [
-        _Row(
-            run=run,
-            summary=summarise(reader.plan(run), reader.trials(run)),
-            closed=reader.is_closed(run),
-        )
-        for run in runs
-    ]
+    rows = [_row(reader, run) for run in runs]
     if as_json:
         context.json([_json(row) for row in rows])
     elif rows:
@@ -50,13 +44,23 @@ def command(context: Context, *, as_json: bool) -> None:
         context.say("no runs yet; the next command: trialbook eval SUITE")
 
 
+def _row(reader: Reader, run: RunRef) -> _Row:
+    plan = reader.plan(run)
+    return _Row(
+        run=run,
+        status=plan.status,
+        summary=summarise(plan, reader.trials(run)),
+        closed=reader.is_closed(run),
+    )
+
+
 def _json(row: _Row) -> dict[str, Any]:
     summary = row.summary
     return {
         "suite": summary.suite,
         "run": summary.run,
         "protocol": summary.protocol,
-        "status": "draft" if summary.draft else "locked",
+        "status": row.status,
         "state": "closed" if row.closed else "open",
         "slots": summary.total.all_scheduled.slots,
         "slots_done": summary.finished,

@@ -5,18 +5,38 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from trialbook.reporting.wording import number_of
+from trialbook.reporting.wording import number_of, size
 from trialbook.site.diff import FileDiff, Line
 
 # Files longer than this are folded; lines beyond the page's whole are left out, and said so.
 _FOLD_LINES = 400
 _PAGE_LINES = 6000
+_PAGE_FILES = 300
+_PAGE_BYTES = 4_000_000
 _LINE_CHARACTERS = 2000
 _MARKS = {"added": "+", "deleted": "-", "context": " ", "hunk": "", "note": ""}
 
 
-def diff_figure(files: Sequence[FileDiff]) -> list[dict[str, Any]]:
-    """Every file with its lines; anchors count files and carry line numbers, never names."""
+def readable(patch: bytes) -> bytes:
+    """As much of a patch as a page is made from: the whole, or its beginning up to a line end."""
+    if len(patch) <= _PAGE_BYTES:
+        return patch
+    return patch[: patch.rfind(b"\n", 0, _PAGE_BYTES) + 1]
+
+
+def diff_figure(files: Sequence[FileDiff], unread: int) -> dict[str, Any]:
+    """A patch's files with their lines; anchors are numbers, never names.
+
+    ``unread`` counts the bytes of the patch that were not even looked at.
+    """
+    return {
+        "files": _files(files[:_PAGE_FILES]),
+        "hidden": max(0, len(files) - _PAGE_FILES),
+        "unread": size(unread) if unread else "",
+    }
+
+
+def _files(files: Sequence[FileDiff]) -> list[dict[str, Any]]:
     left = _PAGE_LINES
     figures = []
     for number, file in enumerate(files, start=1):

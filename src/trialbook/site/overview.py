@@ -10,7 +10,7 @@ from trialbook.api import Page
 from trialbook.model.plan import Plan
 from trialbook.reporting.summary import Summary
 from trialbook.site.addresses import OVERVIEW, run_page, suite_page
-from trialbook.site.figures import configuration_figure, counts_figure, legend, when
+from trialbook.site.figures import configuration_figure, counts_figure, when
 from trialbook.storage.reader import RunRef
 
 _NEWEST = 25
@@ -48,7 +48,6 @@ def index_page(suites: Sequence[str], runs: Sequence[RunEntry], head: str | None
 def suites_page(suite: str, runs: Sequence[RunEntry]) -> Page:
     """One suite: its decision as last planned, its tasks, and all its runs, newest first."""
     latest = runs[-1].plan if runs else None
-    outcomes = {code: 1 for entry in runs for code in entry.summary.total.outcomes}
     context = {
         "suite": suite,
         "decision": latest.decision if latest else "",
@@ -65,7 +64,6 @@ def suites_page(suite: str, runs: Sequence[RunEntry]) -> Page:
             for name, task in (latest.tasks.items() if latest else ())
         ],
         "runs": [run_figure(entry) for entry in reversed(runs)],
-        "legend": legend(outcomes),
         "command": f"trialbook eval {suite}",
     }
     return Page(path=suite_page(suite), template="suite.html", title=suite, context=context)

@@ -18,13 +18,16 @@ from trialbook.reporting.summary import AMOUNT, Cell, Summary
 from trialbook.reporting.wording import duration, size, words
 from trialbook.site.addresses import run_page, suite_page, trial_page
 from trialbook.site.diff import FileDiff, parse_diff
-from trialbook.site.diff_figure import diff_figure
+from trialbook.site.diff_figure import diff_figure, readable
 from trialbook.site.figures import cell_figure, outcome_figure, trial_link, when
 from trialbook.site.text import excerpt
 from trialbook.storage.reader import RunRef
 
 _LOG_HEAD = 48_000
 _LOG_TAIL = 16_000
+_TEXTS = 40
+_FINDINGS = 20
+_ARTIFACTS = 500
 _ATTEMPT = re.compile(r"sessions/(\d+)/attempt-(\d+)/(.+)")
 _PROMPT = "prompt.md"
 
@@ -47,8 +50,11 @@ def shown_as_text(path: str) -> bool:
 def page_of_trial(run: RunRef, summary: Summary, files: TrialFiles) -> Page:
     """The page of one trial."""
     trial = files.trial
-    diff = parse_diff(files.patch) if files.patch else []
+    patch = files.patch or b""
+    read = readable(patch)
+    diff = parse_diff(read)
     cell = summary.cells.get(trial.slot)
+    prompts, logs = _texts(files.texts, prompts=True), _texts(files.texts, prompts=False)
     context = {
         "suite": {"name": trial.suite, "page": suite_page(trial.suite)},
         "run": {"name": trial.run, "page": run_page(run)},
@@ -65,9 +71,10 @@ def page_of_trial(run: RunRef, summary: Summary, files: TrialFiles) -> Page:
         "neighbours": _neighbours(run, summary, trial),
         "grades": [_grade(grade, diff) for grade in files.grades],
         "change": plain(trial.change) if trial.change else None,
-        "diff": diff_figure(diff),
-        "prompts": _texts(files.texts, prompts=True),
-        "logs": _texts(files.texts, prompts=False),
+        "diff": diff_figure(diff, len(patch) - len(read)),
+        "prompts": prompts[:_TEXTS],
+        "logs": logs[:_TEXTS],
+        "logs_hidden": max(0, len(logs) - _TEXTS),
         "agent": plain(trial.agent) if trial.agent else None,
         "isolation": plain(trial.isolation) if trial.isolation else None,
         "workspace": plain(trial.workspace) if trial.workspace else None,
@@ -77,7 +84,11 @@ def page_of_trial(run: RunRef, summary: Summary, files: TrialFiles) -> Page:
         "stages": [
             {"name": words(stage.name), "took": duration(stage.seconds)} for stage in trial.stages
         ],
-        "artifacts": [{"path": path, "sha256": d} for path, d in trial.artifacts.items()],
+        "artifacts": [
+            {"path": path, "sha256": digest}
+            for path, digest in list(trial.artifacts.items())[:_ARTIFACTS]
+        ],
+        "artifacts_total": len(trial.artifacts),
         "plan": {"commit": trial.plan_commit, "sha256": trial.plan_sha256},
         "commands": _commands(trial),
     }
@@ -148,8 +159,10 @@ def _check(check: Check, diff: Sequence[FileDiff]) -> dict[str, Any]:
         "answer": {True: "yes", False: "no", None: "unknown"}[check.passed],
         "message": check.message,
         "evidence": [
-            {**plain(finding), "anchor": _anchor(finding, diff)} for finding in check.evidence
+            {**plain(finding), "anchor": _anchor(finding, diff)}
+            for finding in check.evidence[:_FINDINGS]
         ],
+        "more": max(0, len(check.evidence) - _FINDINGS),
     }
 
 
