@@ -9,6 +9,7 @@ from trialbook.testing.agents import check_agent
 from trialbook.testing.claims import NotConforming
 from trialbook.testing.executors import check_executor
 from trialbook.testing.graders import GradingCase, check_grader
+from trialbook.testing.pages import check_pages
 from trialbook.testing.sandboxes import check_sandbox
 
 __all__ = [
@@ -17,5 +18,6 @@ __all__ = [
     "check_agent",
     "check_executor",
     "check_grader",
+    "check_pages",
     "check_sandbox",
 ]
