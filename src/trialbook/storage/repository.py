@@ -232,10 +232,8 @@ class Repository:
     @property
     def work_tree(self) -> Path | None:
         """The top of the work tree, or None for a bare repository."""
-        if self._repo.bare:
-            return None
         linked = self.git_folder.resolve() != self.common_folder.resolve()
-        bare = not linked and self.flag("core", "bare", default=False)
+        bare = self._repo.bare or (not linked and self.flag("core", "bare", default=False))
         return None if bare else Path(self._repo.path)
 
     @property
@@ -336,7 +334,8 @@ def fetch_commit(location: str, commit: str, into: Store, scratch: Path) -> Comm
     try:
         source = Repo(location) if here else _fetched(location, commit, scratch)
     except (*_KINDS, NotGitRepository, GitProtocolError, OSError, ValueError) as error:
-        raise Refused(f"cannot read the repository {location}: {error}") from error
+        why = str(error) or "there is none"
+        raise Refused(f"cannot read the repository {location}: {why}") from error
     try:
         _check_kind(source)
         store = Store(source.object_store)
@@ -351,8 +350,7 @@ def fetch_commit(location: str, commit: str, into: Store, scratch: Path) -> Comm
 
 def closure(store: Store, tree: str) -> Iterator[str]:
     """The ids of a tree and everything below it, each once, gitlinks left out."""
-    seen = {tree}
-    pending = [tree]
+    seen, pending = {tree}, [tree]
     yield tree
     while pending:
         for entry in store.tree(pending.pop()):
@@ -391,10 +389,12 @@ def _fetched(location: str, commit: str, scratch: Path) -> Repo:
     target = Repo.init_bare(str(scratch), mkdir=True)
 
     def wants(refs: Mapping[Any, Any], depth: int | None = None) -> list[Any]:
-        del depth
-        # Servers that only serve what a ref names get asked for all heads instead.
+        del depth  # some servers only serve what a ref names: they are asked for all heads
         heads = {oid for oid in refs.values() if oid is not None}
         return [commit.encode()] if commit.encode() in heads else sorted(heads)
 
-    client.fetch(path, target, determine_wants=wants)
+    try:
+        client.fetch(path, target, determine_wants=wants)
+    finally:
+        getattr(client, "pool_manager", {}).clear()  # which closes connections by HTTP
     return target
