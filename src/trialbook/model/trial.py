@@ -81,7 +81,11 @@ class OmittedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeRecord:
-    """The change: ``change.patch`` turns the baseline's tree into ``tree``."""
+    """The change: ``change.patch`` turns the baseline's tree into ``tree``.
+
+    Unless it is ``redacted``: then something secret was taken out of the patch after grading, so
+    that it still reads as a patch but no longer gives ``tree``, which is the true final state.
+    """
 
     tree: str
     patch_sha256: str
@@ -89,6 +93,7 @@ class ChangeRecord:
     insertions: int
     deletions: int
     omitted: tuple[OmittedFile, ...] = ()
+    redacted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,12 +141,28 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CutFile:
+    """A log of which the trial's folder holds only the beginning and the end.
+
+    ``path`` is the file in the trial's folder, ``bytes`` and ``sha256`` are those of the whole
+    content (after redaction). ``full`` is the Git LFS pointer to it, as a path in the trial's
+    folder; None if only the digest was kept.
+    """
+
+    path: str
+    bytes: int
+    sha256: str
+    full: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
     """The record of one trial, as in ``trial.json``.
 
-    ``plan_commit`` is the commit that added the plan; ``redactions`` counts, per secret, the places
-    where its value was taken out; ``artifacts`` maps each other file of the trial's folder to its
-    sha256. Parts that the trial did not get to are null.
+    ``plan_commit`` is the commit that added the plan; ``redactions`` counts the places where
+    something secret was taken out, by the secret's name or the kind of credential; ``cut`` lists
+    the logs that were too large to be kept whole; ``artifacts`` maps each other file of the trial's
+    folder to its sha256. Parts that the trial did not get to are null.
     """
 
     schema: str = "trialbook/trial/1"
@@ -171,6 +192,7 @@ class Trial:
     grades: tuple[GradeSummary, ...] = ()
     stages: tuple[Stage, ...] = ()
     redactions: dict[str, int] = field(default_factory=dict)
+    cut: tuple[CutFile, ...] = ()
     artifacts: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -186,10 +208,16 @@ class Trial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialBundle:
-    """A finished trial: its record, and every other file of its folder as bytes."""
+    """A finished trial: its record, and every other file of its folder as bytes.
+
+    ``large`` holds what goes to Git LFS, by sha256. ``withheld`` says why the trial may not be
+    committed; empty if it may.
+    """
 
     record: Trial
     files: dict[str, bytes]
+    large: dict[str, bytes] = field(default_factory=dict)
+    withheld: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
