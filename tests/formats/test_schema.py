@@ -19,13 +19,14 @@ from trialbook.formats.schema import (
     schema_fault,
 )
 from trialbook.model.grade import Grade
+from trialbook.model.lock import Lock
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import Plan
 from trialbook.model.suite import Contamination, Limits, Split
 from trialbook.model.trial import Trial
 
 MISTAKES = Path(__file__).parent / "mistakes"
-RECORDS = {"plan": Plan, "trial": Trial, "grade": Grade}
+RECORDS = {"plan": Plan, "trial": Trial, "grade": Grade, "lock": Lock}
 
 
 def said(kind: str, text: str, **named: Any) -> list[str]:

@@ -24,7 +24,7 @@ SUITE_KINDS = ("suite", "task", "configuration", "checks", "expected")
 AUTHORED_KINDS = (*SUITE_KINDS, "site")
 """What people write."""
 
-RECORD_KINDS = ("plan", "trial", "grade")
+RECORD_KINDS = ("plan", "trial", "grade", "lock")
 """What the program writes."""
 
 SCHEMA_KINDS = (*AUTHORED_KINDS, *RECORD_KINDS)

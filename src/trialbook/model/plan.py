@@ -132,6 +132,14 @@ class PlannedConfiguration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedLock:
+    """The lock file that a plan was held against: path from the ledger's root, and digest."""
+
+    path: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Runner:
     """The program and the machine that ran it."""
 
@@ -146,8 +154,9 @@ class Runner:
 class Plan:
     """What one run was going to do, committed before it did anything.
 
-    ``status`` is *draft* unless the suite's files match its lock. ``rerun`` maps an outcome to the
-    number of replacements that a slot may get for it (None: any number).
+    ``status`` is *draft*, with the reason, unless what measures is as locked and the lock is
+    committed; ``lock`` is the lock of the protocol number, if there is one. ``rerun`` maps an
+    outcome to the number of replacements that a slot may get for it (None: any number).
     """
 
     schema: str = "trialbook/plan/1"
@@ -155,6 +164,8 @@ class Plan:
     suite: str
     protocol: int
     status: str
+    draft_because: str = ""
+    lock: PlannedLock | None = None
     decision: str
     created: str
     seed: str

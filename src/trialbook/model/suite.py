@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from trialbook.model.validation import Waiver
+
 
 class Split(StrEnum):
     """Which half of a suite a task belongs to. Held-out tasks wait for a plan that opens them."""
@@ -106,6 +108,20 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """An answer that the graders are tried on: a near miss or a variant of the reference.
+
+    Either ``answer`` is set, or ``run``: a command that makes it in a copy of the snapshot. The
+    folder ``files`` (relative to the suite's) is copied beside that.
+    """
+
+    name: str
+    answer: Reference | None = None
+    run: tuple[str, ...] = ()
+    files: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Toolchain:
     """What a task needs to run: a Python environment from a pinned requirements file.
 
@@ -131,6 +147,10 @@ class Task:
     ``folder`` is relative to the ledger's root. ``brief`` is the brief's text. ``limits`` holds
     only what the task itself gives: see `merge_limits`. ``files`` maps every file of the task that
     is frozen (path relative to the ledger's root) to its sha256; the private ones are among them.
+
+    The rest is for validation: wrong and right answers to try the graders on, ids of checks that
+    answer *no* (or *yes*) on the snapshot and *yes* on the reference, and paths that a task which
+    ``must_escalate`` reserves to other people.
     """
 
     name: str
@@ -146,6 +166,11 @@ class Task:
     reference: Reference | None = None
     no_change_expected: bool = False
     must_escalate: bool = False
+    protected: tuple[str, ...] = ()
+    near_misses: tuple[Candidate, ...] = ()
+    variants: tuple[Candidate, ...] = ()
+    fail_to_pass: tuple[str, ...] = ()
+    pass_to_pass: tuple[str, ...] = ()
     files: dict[str, str] = field(default_factory=dict)
 
 
@@ -204,8 +229,9 @@ class Suite:
     """A folder of tasks with one purpose and the one decision its results should answer.
 
     ``rerun`` maps an outcome to how many replacements a slot may get for it (None: any number).
-    ``accept`` is the acceptance policy as written: grader names with ``and``, ``or``, ``not``.
-    ``folder`` is relative to the ledger's root; ``files`` as in `Task`, without the tasks' own.
+    ``waivers`` are the rows of the validation matrix that may fail, with reasons. ``accept`` is the
+    acceptance policy as written: grader names with ``and``, ``or``, ``not``. ``folder`` is relative
+    to the ledger's root; ``files`` as in `Task`, without the tasks' own.
     """
 
     name: str
@@ -220,5 +246,6 @@ class Suite:
     limits_are_failures: bool = True
     rerun: dict[str, int | None] = field(default_factory=dict)
     compare: Comparison | None = None
+    waivers: tuple[Waiver, ...] = ()
     description: str = ""
     files: dict[str, str] = field(default_factory=dict)

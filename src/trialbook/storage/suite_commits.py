@@ -57,7 +57,7 @@ def _check_tree(
         return
     top = repository.work_tree
     tasks = (reading.folder / "tasks").resolve()
-    if at[0] == "reference" or top is None or not tasks.is_relative_to(top.resolve()):
+    if at[0] != "snapshot" or top is None or not tasks.is_relative_to(top.resolve()):
         return
     inside = PurePosixPath(tasks.relative_to(top.resolve()).as_posix())
     if repository.store.lookup(os.fsencode(inside), tree) is None:

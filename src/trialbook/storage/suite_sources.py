@@ -57,15 +57,18 @@ def _check_inside(reading: Reading, document: Document, pointer: Pointer, path: 
             reading.at(document, (*pointer[:-1], "sha256"), message, f"it has {actual}")
 
 
-def check_reference(reading: Reading, document: Document, task_folder: Path, owner: str) -> None:
-    """What a reference names has to be there; its files are frozen."""
-    written = mapping_or_patch(document.data.get("reference"))
+def check_answer(
+    reading: Reading, document: Document, at: Pointer, task_folder: Path, owner: str
+) -> None:
+    """What a reference, a near miss or a variant names has to be there; its files are frozen."""
+    short = value_of(document, at, str) is not None
+    written = mapping_or_patch(value_of(document, at, str) or value_of(document, at, dict))
     for kind, is_folder in (("patch", False), ("overlay", True)):
         path = below(task_folder, written.get(kind))
-        pointer: Pointer = ("reference", kind)
+        pointer: Pointer = at if short else (*at, kind)
         if path is not None and reading.found(document, pointer, path, folder=is_folder):
             reading.freeze(owner, path)
-    check_source(reading, document, ("reference",), task_folder)
+    check_source(reading, document, at, task_folder)
 
 
 def mapping_or_patch(written: Any) -> Mapping[str, Any]:  # noqa: ANN401 - whatever was written

@@ -13,12 +13,14 @@ from trialbook.errors import Problem, TrialbookError
 from trialbook.formats.document import Document, Pointer
 from trialbook.formats.schema import check_schema
 from trialbook.model.suite import Contamination, GraderUse, Split, Task, Toolchain
+from trialbook.model.validation import Row
+from trialbook.storage.suite_candidates import build_candidates, check_candidates
 from trialbook.storage.suite_reading import Reading, below, mapping_of, value_of
 from trialbook.storage.suite_sources import (
     build_reference,
     build_snapshot,
     build_toolchain,
-    check_reference,
+    check_answer,
     check_source,
     check_toolchain,
 )
@@ -74,7 +76,8 @@ def check_task(reading: Reading, folder: Path) -> TaskFile | None:
     _check_brief(reading, document, folder)
     if isinstance(document.data, dict):
         check_source(reading, document, ("snapshot",), folder)
-        check_reference(reading, document, folder, owner)
+        check_answer(reading, document, ("reference",), folder, owner)
+        check_candidates(reading, document, folder, owner)
         check_toolchain(reading, document)
     graders = _check_graders(reading, document, folder)
     return TaskFile(name=folder.name, folder=folder, document=document, graders=graders)
@@ -98,6 +101,11 @@ def build_task(reading: Reading, file: TaskFile, toolchain: Toolchain | None) ->
         reference=build_reference(written.get("reference")),
         no_change_expected=written.get("no_change_expected", False),
         must_escalate=written.get("must_escalate", False),
+        protected=tuple(written.get("protected", ())),
+        near_misses=build_candidates(written, Row.NEAR_MISS),
+        variants=build_candidates(written, Row.VARIANT),
+        fail_to_pass=tuple(written.get("fail_to_pass", ())),
+        pass_to_pass=tuple(written.get("pass_to_pass", ())),
         files=reading.digests(_owner(file.name)),
     )
 

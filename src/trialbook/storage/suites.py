@@ -14,6 +14,7 @@ from trialbook.formats.mistakes import nearest
 from trialbook.model.acceptance import PolicyError, parse_policy
 from trialbook.model.suite import Comparison, Limits, Suite, merge_limits
 from trialbook.registry import Registry
+from trialbook.storage.suite_candidates import build_waivers, check_waivers
 from trialbook.storage.suite_configurations import (
     ConfigurationFile,
     build_configuration,
@@ -123,6 +124,7 @@ def _check_suite(reading: Reading, document: Document, tasks: Sequence[TaskFile]
             reading.at(document, ("configurations", index), message, hint)
     _check_comparison(reading, document, [item for item in listed if isinstance(item, str)])
     _check_policy(reading, document, tasks)
+    check_waivers(reading, document, {task.name: task.document for task in tasks})
 
 
 def _check_comparison(reading: Reading, document: Document, listed: Sequence[str]) -> None:
@@ -190,6 +192,7 @@ def _build(found: _Found, document: Document) -> Suite:
         limits_are_failures=written.get("limits_are_failures", True),
         rerun=dict(written.get("rerun", {})),
         compare=Comparison(**compare) if compare else None,
+        waivers=build_waivers(document),
         description=written.get("description", ""),
         files=reading.digests("suite"),
     )
