@@ -33,6 +33,13 @@ class System:
     token: Callable[[int], str] = secrets.token_hex
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
+    def unique_name(self) -> str:
+        """A name that is unique without coordination and sorts by time, to the second.
+
+        For example ``20261130T151526Z-3f9c2d``.
+        """
+        return f"{self.now():%Y%m%dT%H%M%SZ}-{self.token(3)}"
+
     def cache_folder(self) -> Path:
         """Where downloads, templates and toolchains are kept; outside any ledger."""
         if chosen := self.environ.get("TRIALBOOK_CACHE"):
