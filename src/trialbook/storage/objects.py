@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -66,6 +67,24 @@ class CommitInfo:
 def plain_line(text: str) -> str:
     """A name or an address for the head of a commit: git, too, leaves these characters out."""
     return re.sub(r"[\x00-\x20<>]+", " ", text).strip(" .,:;\"'\\")
+
+
+def reachable(entries: Callable[[str], Iterable[TreeEntry]], tree: str) -> Iterator[str]:
+    """The ids of a tree and everything below it, each once, gitlinks left out.
+
+    ``entries`` gives what is in a tree.
+    """
+    seen = {tree}
+    pending = [tree]
+    yield tree
+    while pending:
+        for entry in entries(pending.pop()):
+            if entry.mode == GITLINK or entry.oid in seen:
+                continue
+            seen.add(entry.oid)
+            yield entry.oid
+            if entry.mode == DIRECTORY:
+                pending.append(entry.oid)
 
 
 def blob_oid(data: bytes) -> str:

@@ -10,7 +10,7 @@ import os
 import struct
 import weakref
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from dulwich.errors import ChecksumMismatch, FileFormatException, GitProtocolErr
 from dulwich.file import adjust_shared_perm
 from dulwich.object_store import DiskObjectStore
 from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tree, parse_tree
+from dulwich.pack import apply_delta
 from dulwich.refs import DiskRefsContainer, Ref, SymrefLoop
 from dulwich.repo import (
     InvalidWorktreeConfiguration,
@@ -44,10 +45,12 @@ from trialbook.storage.objects import (
     check_oid,
     is_oid,
     plain_line,
+    reachable,
 )
 
 __all__ = ["DIRECTORY", "EXECUTABLE", "GITLINK", "REGULAR", "SYMLINK", "CommitInfo", "Signature"]
 __all__ += ["Repository", "Store", "TreeEntry", "closure", "fetch_commit"]
+__all__ += ["apply_delta", "parse_tree"]
 
 _KINDS = (UnsupportedExtension, UnsupportedVersion, InvalidWorktreeConfiguration)
 _MALFORMED = (ValueError, AssertionError, AttributeError, EOFError, IndexError)
@@ -57,15 +60,14 @@ _DAMAGE = (zlib.error, struct.error, ChecksumMismatch, FileFormatException, *_MA
 class Store:
     """A git object database on disk. Open one per thread; several processes may share it.
 
-    Objects are written as git writes them: to a temporary file that is then renamed, so that a
-    process that dies leaves no lock and no half an object. They reach the disk when the kernel
-    decides (as with git's defaults), or at once where the repository sets core.fsyncObjectFiles.
+    Objects are written as git does: to a temporary file that is then renamed, so that a process
+    that dies leaves no lock and no half an object. They reach the disk when the kernel decides, as
+    with git's defaults, or at once where the repository sets core.fsyncObjectFiles.
     """
 
     def __init__(self, objects: DiskObjectStore) -> None:
         self._objects = objects
-        # dulwich warns when a store with open packs is dropped; nobody has to remember to close.
-        weakref.finalize(self, objects.close)
+        weakref.finalize(self, objects.close)  # dulwich warns when open packs are dropped
 
     @classmethod
     def at(cls, folder: Path) -> Store:
@@ -128,8 +130,15 @@ class Store:
             tree.add(entry.name, entry.mode, ObjectID(entry.oid.encode()))
         return self._add(tree)
 
-    def add_commit(self, tree: str, parents: Iterable[str], author: Signature, message: str) -> str:
-        """Store a commit with one person as author and committer; gives its id."""
+    def add_commit(
+        self,
+        tree: str,
+        parents: Iterable[str],
+        author: Signature,
+        message: str,
+        sign: Callable[[bytes], bytes | None] = lambda _: None,
+    ) -> str:
+        """Store a commit by one person; gives its id. ``sign`` gives a signature for its bytes."""
         commit = Commit()
         commit.tree = ObjectID(tree.encode())
         commit.parents = [ObjectID(parent.encode()) for parent in parents]
@@ -138,6 +147,7 @@ class Store:
         commit.author_timezone = commit.commit_timezone = author.offset
         commit.encoding = b"UTF-8"
         commit.message = message.encode("utf-8", "replace")
+        commit.gpgsig = sign(commit.as_raw_string())
         return self._add(commit)
 
     def copy_from(self, other: Store, oids: Iterable[str]) -> None:
@@ -264,10 +274,9 @@ class Repository:
         Raises:
             EnvironmentProblem: the ref is there and holds no object id.
         """
-        try:
+        value = ""
+        with suppress(KeyError):
             value = self._repo.refs[Ref(name.encode())].decode("ascii", "replace")
-        except KeyError:
-            value = ""
         file = self.ref_file(self.resolve_ref(name))
         if is_oid(value) or not (value or file.is_file()):
             return value or None
@@ -293,13 +302,13 @@ class Repository:
         return (name, email) if name and email else None
 
     def setting(self, section: str, key: str, environ: Mapping[str, str]) -> str | None:
-        """One value of git's configuration: the repository's, then the user's, then the system's.
+        """One value of git's configuration: of the repository, else the user, else the system.
 
         Raises:
             EnvironmentProblem: a file of the configuration cannot be read.
         """
-        matchers = self._repo._get_config_condition_matchers()  # noqa: SLF001 - for includeIf
         files: list[ConfigFile] = [self._repo.get_config()]
+        matchers = self._repo._get_config_condition_matchers()  # noqa: SLF001 - for includeIf
         try:
             files += [
                 ConfigFile.from_path(str(path), condition_matchers=matchers)
@@ -307,10 +316,10 @@ class Repository:
             ]
         except (OSError, ValueError) as error:
             raise EnvironmentProblem(f"cannot read git's configuration: {error}") from error
-        try:
-            return StackedConfig(files).get((section.encode(),), key.encode()).decode()
-        except KeyError:
-            return None
+        names = (*map(str.encode, section.split(".", 1)),)
+        with suppress(KeyError):
+            return StackedConfig(files).get(names, key.encode()).decode()
+        return None
 
     def close(self) -> None:
         """Free file handles."""
@@ -350,16 +359,7 @@ def fetch_commit(location: str, commit: str, into: Store, scratch: Path) -> Comm
 
 def closure(store: Store, tree: str) -> Iterator[str]:
     """The ids of a tree and everything below it, each once, gitlinks left out."""
-    seen, pending = {tree}, [tree]
-    yield tree
-    while pending:
-        for entry in store.tree(pending.pop()):
-            if entry.mode == GITLINK or entry.oid in seen:
-                continue
-            seen.add(entry.oid)
-            yield entry.oid
-            if entry.mode == DIRECTORY:
-                pending.append(entry.oid)
+    return reachable(store.tree, tree)
 
 
 def _check_kind(repo: Repo) -> None:

@@ -1,0 +1,179 @@
+"""Git's packs, read: where an object lies in one, and its bytes with all deltas applied.
+
+Nothing is checked here but form: whether an object is what its id says is the caller's to check.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+import zlib
+from pathlib import Path
+
+from trialbook.storage.repository import apply_delta
+
+__all__ = ["Bases", "Pack"]
+
+_INDEX_MAGIC = b"\xfftOc\x00\x00\x00\x02"
+_NAMES_AT = 8 + 256 * 4
+_PACK_MAGIC = b"PACK\x00\x00\x00\x02"
+_ID = 20
+_LARGE = 0x80000000
+_OFFSET_DELTA = 6
+_REFERENCE_DELTA = 7
+_NEAR = 48
+_LARGEST_GUESS = 1 << 20
+_BASES_BYTES = 48 << 20
+_KEPT_BASE_BYTES = 1 << 20
+
+_word = struct.Struct(">I").unpack_from
+_double = struct.Struct(">Q").unpack_from
+
+
+class Bases:
+    """Objects that deltas were applied to, kept because the next delta often wants the same one."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[int, int], tuple[int, bytes]] = {}
+        self._bytes = 0
+
+    def get(self, key: tuple[int, int]) -> tuple[int, bytes] | None:
+        """What was kept for a pack (by its number) and an offset in it."""
+        return self._kept.get(key)
+
+    def keep(self, key: tuple[int, int], kind: int, data: bytes) -> None:
+        """Keep an object, and let go of the oldest ones when there are too many bytes."""
+        if len(data) > _KEPT_BASE_BYTES or key in self._kept:
+            return
+        self._kept[key] = kind, data
+        self._bytes += len(data)
+        while self._bytes > _BASES_BYTES:
+            oldest = next(iter(self._kept))
+            self._bytes -= len(self._kept.pop(oldest)[1])
+
+
+class Pack:
+    """One pack and its index.
+
+    Raises:
+        ValueError: a file of it is not one of git's version 2.
+        OSError: a file of it cannot be read.
+    """
+
+    def __init__(self, index: Path, number: int, bases: Bases) -> None:
+        self._number = number
+        self._bases = bases
+        self._index = _mapped(index, _INDEX_MAGIC)
+        self._data = _mapped(index.with_suffix(".pack"), _PACK_MAGIC)
+        self._view = memoryview(self._data)
+        counts = struct.unpack_from(">256I", self._index, 8)
+        self._fanout = (0, *counts)
+        self._count = counts[255]
+        self._offsets_at = _NAMES_AT + self._count * (_ID + 4)
+        if len(self._index) < self._offsets_at + self._count * 4:
+            raise ValueError(f"{index.name} ends too early")
+
+    def find(self, oid: bytes) -> int | None:
+        """The offset of an object by its 20 bytes of id, or None."""
+        first = oid[0]
+        low, high = self._fanout[first], self._fanout[first + 1]
+        if low >= high:
+            return None
+        # Ids are spread evenly: look where this one should be, and around it.
+        guess = low + (high - low) * int.from_bytes(oid[1:4], "big") // 0x1000000
+        start, end = max(low, guess - _NEAR), min(high, guess + _NEAR)
+        at = self._within(oid, start, end)
+        if at is None and (start > low or end < high):
+            at = self._within(oid, low, high)
+        if at is None:
+            return None
+        offset: int = _word(self._index, self._offsets_at + at * 4)[0]
+        if offset & _LARGE:
+            table = self._offsets_at + self._count * 4
+            offset = _double(self._index, table + (offset - _LARGE) * 8)[0]
+        return offset
+
+    def _within(self, oid: bytes, start: int, end: int) -> int | None:
+        at, limit = _NAMES_AT + start * _ID, _NAMES_AT + end * _ID
+        while (at := self._index.find(oid, at, limit)) >= 0:
+            place, rest = divmod(at - _NAMES_AT, _ID)
+            if not rest:
+                return place
+            at += 1
+        return None
+
+    def read(self, offset: int) -> tuple[int, bytes]:
+        """Kind (1 commit, 2 tree, 3 blob, 4 tag) and bytes of the object at an offset.
+
+        Raises:
+            ValueError, IndexError, zlib.error: the pack is damaged there.
+        """
+        deltas: list[tuple[int, bytes]] = []
+        while (known := self._bases.get((self._number, offset))) is None:
+            kind, base, data = self._entry(offset)
+            if base is None:
+                known = kind, data
+                if deltas:
+                    self._bases.keep((self._number, offset), kind, data)
+                break
+            if len(deltas) > self._count:
+                raise ValueError("its deltas go in a circle")
+            deltas.append((offset, data))
+            offset = base
+        kind, data = known
+        while deltas:
+            place, delta = deltas.pop()
+            data = b"".join(apply_delta(data, delta))
+            self._bases.keep((self._number, place), kind, data)
+        return kind, data
+
+    def _entry(self, offset: int) -> tuple[int, int | None, bytes]:
+        """Kind, offset of the delta's base if it is a delta, and the bytes as they stand there."""
+        pack, at = self._data, offset
+        byte = pack[at]
+        kind, size, shift = byte >> 4 & 7, byte & 15, 4
+        while byte & 0x80:
+            at += 1
+            byte = pack[at]
+            size |= (byte & 0x7F) << shift
+            shift += 7
+        at += 1
+        base = None
+        if kind == _OFFSET_DELTA:
+            back, at = self._back(at)
+            base = offset - back
+        elif kind == _REFERENCE_DELTA:
+            base = self.find(pack[at : at + _ID])
+            at += _ID
+            if base is None:
+                raise ValueError("the base of its delta is not in the pack")
+        data = zlib.decompress(self._view[at:], bufsize=min(size, _LARGEST_GUESS) or 1)
+        if len(data) != size:
+            raise ValueError("it has another size than its pack says")
+        return kind, base, data
+
+    def _back(self, at: int) -> tuple[int, int]:
+        byte = self._data[at]
+        value = byte & 0x7F
+        while byte & 0x80:
+            at += 1
+            byte = self._data[at]
+            value = (value + 1 << 7) | byte & 0x7F
+        if not value:
+            raise ValueError("a delta names itself as its base")
+        return value, at + 1
+
+    def close(self) -> None:
+        """Free the files."""
+        self._view.release()
+        self._data.close()
+        self._index.close()
+
+
+def _mapped(path: Path, magic: bytes) -> mmap.mmap:
+    with path.open("rb") as file:
+        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    if data[: len(magic)] != magic:
+        data.close()
+        raise ValueError(f"{path.name} is not of a kind that can be read")
+    return data
