@@ -10,7 +10,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 from trialbook.errors import TrialbookError
@@ -21,7 +21,7 @@ from trialbook.model.trial import AuditRow
 from trialbook.storage.files import read_regular
 from trialbook.storage.folders import IdsOnly, tree_of_folder
 from trialbook.storage.object_ids import object_ids
-from trialbook.storage.repository import Store, closure
+from trialbook.storage.repository import DIRECTORY, Store
 
 _SHOWN = 5
 _SETTINGS = {
@@ -260,16 +260,31 @@ class _Content:
         return wrong
 
     def _objects(self) -> list[str]:
-        store = self._store()
-        wanted = {self._commit, *closure(store, store.commit(self._commit).tree)}
+        wanted = {self._commit} | self._baseline_files[0]
         found = object_ids(self._git / "objects")
         extra = [f"{oid} does not belong to the baseline" for oid in sorted(found - wanted)]
         return extra + [f"{oid} is missing" for oid in sorted(wanted - found)]
 
     def _extra_files(self) -> list[str]:
+        extra = self._paths.keys() - self._baseline_files[1]
+        return [path_to_text(path) for path in sorted(extra)]
+
+    @cached_property
+    def _baseline_files(self) -> tuple[set[str], set[bytes]]:
+        """The ids of everything in the baseline's tree, and the paths of its files."""
         store = self._store()
-        wanted = {path for path, _ in store.walk(store.commit(self._commit).tree)}
-        return [path_to_text(path) for path in sorted(self._paths.keys() - wanted)]
+        oids, paths = set(), set()
+        pending = [(b"", store.commit(self._commit).tree)]
+        while pending:
+            prefix, tree = pending.pop()
+            oids.add(tree)
+            for entry in store.tree(tree):
+                if entry.mode == DIRECTORY:
+                    pending.append((prefix + entry.name + b"/", entry.oid))
+                else:
+                    oids.add(entry.oid)
+                    paths.add(prefix + entry.name)
+        return oids, paths
 
     def _tree(self) -> list[str]:
         omitted = [f"{file.path}: {file.reason}" for file in self._found.omitted]
