@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Sequence
 from typing import Any
 
 from trialbook.api import Page
 from trialbook.formats.records import plain
 from trialbook.model.plan import Plan
 from trialbook.model.suite import Limits
-from trialbook.reporting.checks import check_counts
+from trialbook.reporting.checks import CheckCount, check_counts
 from trialbook.reporting.notices import notices
 from trialbook.reporting.report import rerun_said
 from trialbook.reporting.results import RunResults
@@ -65,29 +66,29 @@ def page_of_run(run: RunRef, results: RunResults, summary: Summary, *, closed: b
 
 def _checks(results: RunResults) -> dict[str, Any]:
     """The checks that somebody failed first; then the others, as far as a page holds them."""
-    counts = check_counts(results)
-    ordered = sorted(counts, key=lambda check: check.always_passed)
+    counts = sorted(check_counts(results), key=lambda check: check.always_passed)
     names = list(results.plan.configurations)
+    rows = [(check.always_passed, _check(check, names)) for check in counts[:_CHECKS_SHOWN]]
     return {
         "configurations": names,
-        "rows": [
-            {
-                "task": check.task,
-                "grader": check.grader,
-                "id": check.id,
-                "question": check.question,
-                "severity": check.severity.value,
-                "passed": [
-                    {
-                        "said": ratio(check.passed[name]) if check.passed[name].slots else "",
-                        "full": check.passed[name].accepted == check.passed[name].slots,
-                    }
-                    for name in names
-                ],
-            }
-            for check in ordered[:_CHECKS_SHOWN]
+        "failed": [row for passed, row in rows if not passed],
+        "passed": [row for passed, row in rows if passed],
+        "hidden": max(0, len(counts) - _CHECKS_SHOWN),
+    }
+
+
+def _check(check: CheckCount, configurations: Sequence[str]) -> dict[str, Any]:
+    tallies = [check.passed[name] for name in configurations]
+    return {
+        "task": check.task,
+        "grader": check.grader,
+        "id": check.id,
+        "question": check.question,
+        "severity": check.severity.value,
+        "passed": [
+            {"said": ratio(tally) if tally.slots else "", "full": tally.accepted == tally.slots}
+            for tally in tallies
         ],
-        "hidden": max(0, len(ordered) - _CHECKS_SHOWN),
     }
 
 
