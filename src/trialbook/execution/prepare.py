@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from trialbook.errors import EnvironmentProblem
+from trialbook.errors import EnvironmentProblem, Refused
 from trialbook.execution.reference import reference_files
 from trialbook.execution.snapshot import resolve
 from trialbook.model.suite import Configuration, Task
@@ -49,7 +49,15 @@ def starting_point(task: Task, configuration: Configuration, supplies: Supplies)
     tree = found.tree
     if configuration.instructions is not None:
         laid = supplies.suite_folder / "instructions" / configuration.instructions
-        tree = overlay_tree(store, tree, tree_of_folder(store, laid).tree)
+        top = tree_of_folder(store, laid)
+        if top.omitted:
+            listed = ", ".join(f"{file.path}: {file.reason}" for file in top.omitted[:5])
+            raise Refused(
+                f"the instructions {configuration.instructions} hold what cannot be laid over a "
+                f"workspace: {listed}",
+                hint="remove these from the folder",
+            )
+        tree = overlay_tree(store, tree, top.tree)
     return Start(source=found.source, snapshot_tree=found.tree, workspace_tree=tree)
 
 

@@ -174,7 +174,7 @@ class TrialRunner:
             baseline_tree=spec.workspace_tree,
             baseline_commit=made.commit,
             files=made.files,
-            audit=audit(room.workspace, made.commit),
+            audit=audit(room.workspace, made.commit, links_declared=spec.task.snapshot.links),
         )
         broken = [row for row in found.workspace.audit if not row.ok]
         if broken:
