@@ -164,7 +164,7 @@ def test_other_signals_do_not_impress_the_supervisor(bench: Bench, number: int) 
 
 
 def test_a_supervisor_that_was_stopped_is_woken_and_keeps_the_time(bench: Bench) -> None:
-    limits = Limits(minutes=0.7 / 60, grace_seconds=0.2)
+    limits = Limits(minutes=1.0 / 60, grace_seconds=0.2)
     result = bench.shell("kill -STOP $PPID; sleep 300", limits=limits)
     assert bench.alive() == []
     assert result.ended is Ended.TIMED_OUT

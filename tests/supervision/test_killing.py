@@ -19,7 +19,7 @@ from trialbook.supervision.descendants import children_of
 if TYPE_CHECKING:
     from tests.supervision.conftest import Bench
 
-QUICK = Limits(minutes=0.5 / 60, grace_seconds=0.3)
+QUICK = Limits(minutes=1.0 / 60, grace_seconds=0.3)
 
 # Forks twice, with a session of its own in between, and ignores what may be ignored.
 DAEMON = """
@@ -88,11 +88,11 @@ def test_what_runs_in_the_background_does_not_outlive_the_time_limit(bench: Benc
     result = bench.shell("sleep 300 & sleep 300", limits=QUICK)
     assert bench.alive() == []
     assert result.ended is Ended.TIMED_OUT
-    assert 0.5 <= result.seconds < 5
+    assert 1.0 <= result.seconds < 8
 
 
 def test_what_ends_just_after_the_command_is_not_taken_for_a_leftover(bench: Bench) -> None:
-    result = bench.shell("{ sleep 0.1; echo last; } & echo first")
+    result = bench.shell("{ sleep 0.02; echo last; } & echo first")
     assert result.leftover_processes == 0
     assert bench.out.read_text() == "first\nlast\n"
 
@@ -108,10 +108,10 @@ signal.signal(signal.SIGTERM, clean)
 print("ready", flush=True)
 time.sleep(60)
 """
-    result = bench.python(script, limits=Limits(minutes=0.7 / 60, grace_seconds=10))
+    result = bench.python(script, limits=Limits(minutes=1.5 / 60, grace_seconds=20))
     assert (result.ended, result.exit_code, result.signal) == (Ended.TIMED_OUT, 7, None)
     assert bench.out.read_text() == "ready\ncleaned up\n"
-    assert result.seconds < 5
+    assert result.seconds < 15
 
 
 def test_sigterm_comes_once_to_each_process_also_in_other_sessions(bench: Bench) -> None:
@@ -122,23 +122,23 @@ signal.signal(signal.SIGTERM, lambda *_: heard.append(1))
 if os.fork() == 0:
     os.setsid()
 print("ready", flush=True)
-end = time.monotonic() + 1.2
+end = time.monotonic() + 3
 while time.monotonic() < end:
     time.sleep(0.05)
 print("heard", len(heard), flush=True)
 """
-    result = bench.python(script, limits=Limits(minutes=0.6 / 60, grace_seconds=5))
+    result = bench.python(script, limits=Limits(minutes=1.5 / 60, grace_seconds=20))
     assert result.ended is Ended.TIMED_OUT
     assert sorted(bench.out.read_text().splitlines()) == ["heard 1", "heard 1", "ready", "ready"]
     assert result.leftover_processes == 0
 
 
 def test_who_ignores_sigterm_is_killed_after_the_grace(bench: Bench) -> None:
-    result = bench.python(STUBBORN, limits=Limits(minutes=0.5 / 60, grace_seconds=0.5))
+    result = bench.python(STUBBORN, limits=Limits(minutes=1.0 / 60, grace_seconds=0.5))
     assert bench.alive() == []
     assert (result.ended, result.signal) == (Ended.TIMED_OUT, signal.SIGKILL)
     assert bench.out.read_text() == "deaf\n"
-    assert 1.0 <= result.seconds < 5
+    assert 1.5 <= result.seconds < 10
     assert result.leftover_processes == 0, "the command itself is no leftover"
 
 
@@ -215,6 +215,34 @@ while True:
     made = len(list(bench.folder.glob("up.*")))
     assert made > 100
     assert result.leftover_processes == made - 1
+
+
+def test_no_process_lives_to_answer_the_death_of_another(bench: Bench) -> None:
+    # Twelve in a ring: each notices at once when the next one dies, and starts another then.
+    script = """
+import os, signal, time
+ring = 12
+pipes = [os.pipe() for _ in range(ring)]
+for own in range(ring):
+    if os.fork() == 0:
+        os.setsid()
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        keep = {pipes[own][1], pipes[(own + 1) % ring][0]}
+        for file in {file for pair in pipes for file in pair} - keep:
+            os.close(file)
+        open(f"up.{own}", "w").close()
+        os.read(pipes[(own + 1) % ring][0], 1)
+        if os.fork() == 0:
+            open(f"answered.{own}", "w").close()
+            time.sleep(20)
+        os._exit(0)
+while len([name for name in os.listdir(".") if name.startswith("up.")]) < ring:
+    time.sleep(0.01)
+"""
+    result = bench.python(script)
+    assert bench.alive() == []
+    assert list(bench.folder.glob("answered.*")) == []
+    assert result.leftover_processes == 12
 
 
 def test_two_that_revive_each_other_are_ended(bench: Bench) -> None:
