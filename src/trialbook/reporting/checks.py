@@ -57,7 +57,7 @@ def check_counts(results: RunResults) -> tuple[CheckCount, ...]:
             },
         )
         for (task, grader, name), check in sorted(
-            asked.items(), key=lambda item: (order[item[0][0]], item[0][1])
+            asked.items(), key=lambda item: (order.get(item[0][0], len(order)), item[0][1])
         )
     )
 
