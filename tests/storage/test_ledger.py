@@ -464,6 +464,7 @@ class TestSituations:
             {"feature.manyFiles": "true"},
             {"core.sharedRepository": "group"},
             {"core.logAllRefUpdates": "false"},
+            {"core.logAllRefUpdates": "always"},
             {"core.fsyncObjectFiles": "true"},
             {"core.ignoreCase": "true"},
         ],
@@ -561,7 +562,7 @@ class TestMeanwhile:
         git("reset", "-q", "--hard", "HEAD~1")
         assert not (git.folder / "runs").exists()
         ledger.commit(trial_files(), TRIAL)
-        assert "had removed 2 files" in ledger.warnings[0]
+        assert "had lost 2 files" in ledger.warnings[0]
         check_landed(git)
 
     def test_a_branch_that_is_gone_is_not_made_anew(

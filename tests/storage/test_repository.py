@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from tests.storage.conftest import Git
 
 from trialbook.errors import EnvironmentProblem, Refused
 from trialbook.storage.claims import Claims
+from trialbook.storage.gitconfig import identity
 from trialbook.storage.refs import move_ref
 from trialbook.storage.repository import (
     DIRECTORY,
@@ -220,7 +222,9 @@ class TestRepository:
 
 class TestIdentity:
     def identity(self, git: Git, **environ: str) -> tuple[str, str] | None:
-        return Repository.discover(git.folder).identity({"GIT_CONFIG_NOSYSTEM": "1", **environ})
+        world = {"GIT_CONFIG_NOSYSTEM": "1", **environ}
+        repository = Repository.discover(git.folder)
+        return identity(partial(repository.setting, environ=world), world)
 
     def test_it_is_looked_for_where_git_looks(self, git: Git, tmp_path: Path) -> None:
         home = tmp_path / "person"
@@ -254,6 +258,16 @@ class TestIdentity:
         assert self.identity(git, GIT_AUTHOR_NAME="Only") is None
         assert self.identity(git, GIT_AUTHOR_NAME="A", EMAIL="a@x") == ("A", "a@x")
         assert self.identity(git, GIT_AUTHOR_NAME=" <> ", EMAIL="a@x") is None
+
+    def test_a_name_that_is_no_text_does(self, git: Git) -> None:
+        with (git.folder / ".git/config").open("ab") as file:
+            file.write(b"[user]\nname = Andr\xe9\nemail = a@x\n")
+        assert self.identity(git) == ("Andr\ufffd", "a@x")
+
+    def test_a_broken_configuration_of_the_repository_is_explained(self, git: Git) -> None:
+        (git.folder / ".git/config").write_text("[core\nbare\n")
+        with pytest.raises(EnvironmentProblem, match="cannot open the repository"):
+            self.identity(git)
 
     def test_a_broken_configuration_is_explained(self, git: Git, tmp_path: Path) -> None:
         (tmp_path / "broken").write_text("[user\nname\n")

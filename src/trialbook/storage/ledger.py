@@ -9,11 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from trialbook.errors import EnvironmentProblem, Refused
+from trialbook.model.paths import path_to_text
 from trialbook.storage.claims import Claims
+from trialbook.storage.gitconfig import identity
 from trialbook.storage.graft import graft, missing
 from trialbook.storage.locks import exclusive_or_none
 from trialbook.storage.patience import Patience
@@ -188,8 +191,8 @@ class Ledger:
             lost |= missing(self._repository.store, before, tree, run)
         if lost:
             self._warn(
-                f"{head} had removed {len(lost)} files of this run from {self.ref} (the first is "
-                f"{min(lost).decode()}); they are back with the next commit"
+                f"{self.ref} had lost {len(lost)} files of this run, {path_to_text(min(lost))} "
+                f"among them, by commit {head}; they are back with the next commit"
             )
         return lost
 
@@ -201,7 +204,7 @@ class Ledger:
         note = self._tree.note(files)
         try:
             self._tree.place(files, seconds=_KNOWN_TROUBLE_SECONDS if known else _INDEX_SECONDS)
-        except EnvironmentProblem as problem:
+        except (EnvironmentProblem, OSError) as problem:
             self._warn_of(problem)
             return []
         return [note]
@@ -221,7 +224,7 @@ class Ledger:
             return True
         try:
             self._tree.settle(below, seconds=seconds)
-        except EnvironmentProblem as problem:
+        except (EnvironmentProblem, OSError) as problem:
             self._warn_of(problem)
             return False
         return True
@@ -266,7 +269,8 @@ class Ledger:
         )
 
     def _identity(self) -> Identity:
-        found = self._repository.identity(self._system.environ)
+        environ = self._system.environ
+        found = identity(partial(self._repository.setting, environ=environ), environ)
         if found is not None:
             return Identity(*found, fallback=False)
         self._warn(
@@ -282,10 +286,10 @@ class Ledger:
     def _run_of(self, path: bytes) -> bytes:
         return self._prefix + run_folder(path.removeprefix(self._prefix))
 
-    def _warn_of(self, problem: EnvironmentProblem) -> None:
+    def _warn_of(self, problem: EnvironmentProblem | OSError) -> None:
+        hint = f"; {problem.hint}" if isinstance(problem, EnvironmentProblem) else ""
         self._warn(
-            "commits are safe, but the work tree or the index could not follow: "
-            f"{problem.message}" + (f"; {problem.hint}" if problem.hint else "")
+            f"commits are safe, but the work tree or the index could not follow: {problem}{hint}"
         )
 
     def _warn(self, text: str) -> None:

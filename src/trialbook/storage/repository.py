@@ -44,7 +44,6 @@ from trialbook.storage.objects import (
     TreeEntry,
     check_oid,
     is_oid,
-    plain_line,
     reachable,
 )
 
@@ -229,7 +228,7 @@ class Repository:
                 f"{start} is not in a git repository",
                 hint="run `git init` there, or `trialbook init FOLDER` for a new ledger",
             ) from None
-        except _KINDS as error:
+        except (*_KINDS, OSError, ValueError) as error:
             raise EnvironmentProblem(f"cannot open the repository of {start}: {error}") from error
         _check_kind(repo)
         return cls(repo)
@@ -291,15 +290,11 @@ class Repository:
         return top / below / name
 
     def flag(self, section: str, key: str, *, default: bool) -> bool:
-        """A yes or no of the repository's own configuration."""
-        return self._repo.get_config().get_boolean((section.encode(),), key.encode(), default)
-
-    def identity(self, environ: Mapping[str, str]) -> tuple[str, str] | None:
-        """Name and email as git would take them for a commit, or None if none is configured."""
-        name = environ.get("GIT_AUTHOR_NAME") or self.setting("user", "name", environ)
-        email = environ.get("GIT_AUTHOR_EMAIL") or self.setting("user", "email", environ)
-        name, email = plain_line(name or ""), plain_line(email or environ.get("EMAIL") or "")
-        return (name, email) if name and email else None
+        """A yes or no of the repository's own configuration; any other word counts as yes."""
+        try:
+            return self._repo.get_config().get_boolean((section.encode(),), key.encode(), default)
+        except ValueError:
+            return True
 
     def setting(self, section: str, key: str, environ: Mapping[str, str]) -> str | None:
         """One value of git's configuration: of the repository, else the user, else the system.
@@ -318,7 +313,7 @@ class Repository:
             raise EnvironmentProblem(f"cannot read git's configuration: {error}") from error
         names = (*map(str.encode, section.split(".", 1)),)
         with suppress(KeyError):
-            return StackedConfig(files).get(names, key.encode()).decode()
+            return StackedConfig(files).get(names, key.encode()).decode("utf-8", "replace")
         return None
 
     def close(self) -> None:
