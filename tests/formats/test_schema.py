@@ -18,15 +18,29 @@ from trialbook.formats.schema import (
     load_schema,
     schema_fault,
 )
+from trialbook.model.amendment import Amendment
+from trialbook.model.generation import Generation
 from trialbook.model.grade import Grade
+from trialbook.model.incident import ClosedIncident, OpenedIncident
 from trialbook.model.lock import Lock
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import Plan
+from trialbook.model.regrade import Regrade
 from trialbook.model.suite import Contamination, Limits, Split
 from trialbook.model.trial import Trial
 
 MISTAKES = Path(__file__).parent / "mistakes"
-RECORDS = {"plan": Plan, "trial": Trial, "grade": Grade, "lock": Lock}
+RECORDS = {
+    "plan": Plan,
+    "trial": Trial,
+    "grade": Grade,
+    "lock": Lock,
+    "amendment": Amendment,
+    "incident": OpenedIncident,
+    "incident_closing": ClosedIncident,
+    "regrade": Regrade,
+    "generation": Generation,
+}
 
 
 def said(kind: str, text: str, **named: Any) -> list[str]:

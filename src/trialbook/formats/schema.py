@@ -24,7 +24,17 @@ SUITE_KINDS = ("suite", "task", "configuration", "checks", "expected")
 AUTHORED_KINDS = (*SUITE_KINDS, "site")
 """What people write."""
 
-RECORD_KINDS = ("plan", "trial", "grade", "lock")
+RECORD_KINDS = (
+    "plan",
+    "trial",
+    "grade",
+    "lock",
+    "amendment",
+    "incident",
+    "incident_closing",
+    "regrade",
+    "generation",
+)
 """What the program writes."""
 
 SCHEMA_KINDS = (*AUTHORED_KINDS, *RECORD_KINDS)

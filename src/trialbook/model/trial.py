@@ -159,10 +159,11 @@ class CutFile:
 class Trial:
     """The record of one trial, as in ``trial.json``.
 
-    ``plan_commit`` is the commit that added the plan; ``redactions`` counts the places where
-    something secret was taken out, by the secret's name or the kind of credential; ``cut`` lists
-    the logs that were too large to be kept whole; ``artifacts`` maps each other file of the trial's
-    folder to its sha256. Parts that the trial did not get to are null.
+    ``incident`` is the closed incident that a rerun was made for, where the plan's policy alone did
+    not allow it. ``plan_commit`` is the commit that added the plan; ``redactions`` counts the
+    places where something secret was taken out, by the secret's name or the kind of credential;
+    ``cut`` lists the logs that were too large to be kept whole; ``artifacts`` maps each other file
+    of the trial's folder to its sha256. Parts that the trial did not get to are null.
     """
 
     schema: str = "trialbook/trial/1"
@@ -176,6 +177,7 @@ class Trial:
     rerun: int = 0
     replaces: str | None = None
     rerun_reason: str | None = None
+    incident: str | None = None
     outcome: Outcome
     reason: str
     graded_anyway: bool = False
@@ -236,6 +238,7 @@ class TrialSpec:
     rerun: int
     replaces: str | None
     rerun_reason: str | None
+    incident: str | None = None
     plan_commit: str
     plan_sha256: str
     task: Task
