@@ -144,3 +144,20 @@ def test_a_daemon_of_the_agent_is_gone_when_the_trial_is_on_record(ledger: Path)
     number = marks[0].name.rsplit("-", 1)[1]
     marks[0].unlink()
     assert not Path(f"/proc/{number}").exists()
+
+
+def test_a_hostile_name_among_the_artifacts_does_not_stop_the_record(ledger: Path) -> None:
+    code = (
+        "import pathlib\n"
+        "out = pathlib.Path('../output').resolve()\n"
+        "open('answer.txt', 'w').write('first 1')\n"
+        "for name in ('.gitattributes', 'new\\nline', '.git', 'fine.txt'):\n"
+        "    (out / name).write_text('x')\n"
+        "(out / 'link').symlink_to('/etc/passwd')\n"
+    )
+    with_agent(ledger, code)
+    record = outcome_of(ledger)
+    assert record["outcome"] == "accepted"
+    names = {name.rsplit("/", 1)[1] for name in record["artifacts"]}  # type: ignore[attr-defined]
+    assert "fine.txt" in names
+    assert not names & {".gitattributes", "new\nline", ".git", "link"}

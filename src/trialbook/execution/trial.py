@@ -41,6 +41,7 @@ from trialbook.model.trial import (
     WorkspaceRecord,
 )
 from trialbook.storage.files import fresh_folder, read_regular
+from trialbook.storage.ledger import path_problem
 from trialbook.storage.repository import Store
 from trialbook.system import System, timestamp
 
@@ -243,10 +244,16 @@ class TrialRunner:
 
 
 def _collected(output: Path, limits: Limits) -> dict[str, bytes]:
-    """The attempt's artifacts. Empty ones are left out, and what is no regular file."""
+    """The attempt's artifacts. Empty ones are left out, and what is no regular file.
+
+    Without isolation an agent may have written here too: a name that cannot stand in the ledger is
+    left out, so that it cannot keep the trial from being recorded.
+    """
     cap = _in_bytes(limits.output_mb)
     kept: dict[str, bytes] = {}
     for path in sorted(output.iterdir()):
+        if path_problem(f"runs/suite/run/{path.name}") is not None:
+            continue
         data = read_regular(path, None if cap is None else cap + _MARKER_BYTES)
         if data:
             kept[f"{ATTEMPT}/{path.name}"] = data
