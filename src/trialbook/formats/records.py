@@ -48,6 +48,18 @@ def from_json(kind: type[T], data: bytes, where: str) -> T:
         raise RecordError(f"{where}: not a {kind.__name__.lower()} record: {error}") from error
 
 
+def from_plain(kind: type[T], value: Any, where: str) -> T:  # noqa: ANN401 - any JSON value
+    """The value that plain JSON values (of a YAML file, say) hold.
+
+    Raises:
+        RecordError: they are not of that kind.
+    """
+    try:
+        return msgspec.convert(value, type=kind)
+    except msgspec.ValidationError as error:
+        raise RecordError(f"{where}: not a {kind.__name__.lower()} record: {error}") from error
+
+
 def plain(value: Any) -> Any:  # noqa: ANN401 - any record
     """The record as plain JSON values (for ``--json`` and templates)."""
     return msgspec.to_builtins(value, str_keys=True)

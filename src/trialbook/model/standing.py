@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from trialbook.model.amendment import Amendment, Intervention, InterventionKind
+from trialbook.model.amendment import (
+    Amendment,
+    Intervention,
+    InterventionKind,
+    correction_problem,
+)
 from trialbook.model.regrade import RegradedTrial
 from trialbook.model.trial import Trial
 
@@ -93,4 +98,12 @@ def standing_of(
 
 
 def _correction(amendments: Sequence[Amendment]) -> Amendment | None:
-    return next((one for one in reversed(amendments) if one.outcome is not None), None)
+    """The last that may say what it says; one that may not changes no number."""
+    return next(
+        (
+            one
+            for one in reversed(amendments)
+            if one.outcome is not None and correction_problem(one.outcome) is None
+        ),
+        None,
+    )

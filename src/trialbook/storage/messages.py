@@ -9,8 +9,12 @@ import textwrap
 import unicodedata
 from collections.abc import Iterable
 
+from trialbook.model.amendment import Amendment
+from trialbook.model.generation import Generation
+from trialbook.model.incident import ClosedIncident, OpenedIncident
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import Plan
+from trialbook.model.regrade import Regrade
 from trialbook.model.trial import Trial
 
 _WIDTH = 72
@@ -30,6 +34,8 @@ def trial_message(trial: Trial) -> str:
     }
     if trial.replaces is not None:
         trailers["Replaces"] = trial.replaces
+    if trial.incident is not None:
+        trailers["Incident"] = trial.incident
     return _message(subject + (f" ({counts})" if counts else ""), [trial.reason], trailers)
 
 
@@ -48,17 +54,100 @@ def plan_message(plan: Plan) -> str:
 
 def results_message(plan: Plan, trials: Iterable[Trial]) -> str:
     """How many of all scheduled slots each configuration got accepted, by their first trials."""
+    return _message(
+        f"results {plan.path}: {accepted_counts(plan, trials)} accepted",
+        ["Counted over all scheduled slots, each by its first trial."],
+        {"Run": plan.path},
+    )
+
+
+def amendment_message(amendment: Amendment) -> str:
+    """``amend negative-amount/current/r2: agent_error is provider_outage``, reason, trailers."""
+    said = []
+    if amendment.outcome is not None:
+        said.append(f"{amendment.outcome.was} is {amendment.outcome.now}")
+    if amendment.interventions:
+        kinds = sorted({one.kind.value for one in amendment.interventions})
+        said.append(f"{_count(len(amendment.interventions), 'intervention')} ({', '.join(kinds)})")
+    if amendment.note is not None:
+        said.append("note")
+    trailers = {
+        "Run": amendment.run,
+        "Amends": f"{amendment.run}/{amendment.trial}",
+        "Author": amendment.author,
+    }
+    if amendment.outcome is not None:
+        trailers["Outcome"] = amendment.outcome.now.value
+    subject = f"amend {amendment.trial}: {', '.join(said)}"
+    return _message(subject, [amendment.reason, amendment.note or ""], trailers)
+
+
+def opened_message(incident: OpenedIncident, runs: Iterable[str]) -> str:
+    """``incident refunds: provider, opened``, what happened, trailers."""
+    return _message(
+        f"incident {incident.suite}: {incident.kind}, opened",
+        [incident.reason],
+        {"Incident": incident.incident, **_runs(runs), "Author": incident.author},
+    )
+
+
+def closed_message(incident: ClosedIncident, runs: Iterable[str]) -> str:
+    """``incident refunds: closed, rerun``, why, trailers."""
+    return _message(
+        f"incident {incident.suite}: closed, {incident.decision}",
+        [incident.reason],
+        {
+            "Incident": incident.incident,
+            "Decision": incident.decision.value,
+            **_runs(runs),
+            "Author": incident.author,
+        },
+    )
+
+
+def regrade_message(regrade: Regrade) -> str:
+    """``regrade refunds/2026...: 12 trials, 2 outcomes differ``, why, trailers."""
+    differ = sum(trial.was is not trial.outcome for trial in regrade.trials)
+    flaky = sum(one.flaky for one in regrade.differences)
+    said = [_count(len(regrade.trials), "trial"), f"{_count(differ, 'outcome')} changed"]
+    if flaky:
+        said.append(f"{_count(flaky, 'flaky grade')}")
+    if regrade.left_out:
+        said.append(f"{len(regrade.left_out)} left out")
+    return _message(
+        f"regrade {regrade.run}: {', '.join(said)}",
+        [regrade.reason],
+        {
+            "Run": regrade.run,
+            "Regrade": regrade.id,
+            "Graders": ", ".join(f"{one.grader} {one.version}" for one in regrade.graders),
+            "Author": regrade.author,
+        },
+    )
+
+
+def generation_message(generation: Generation, counts: str) -> str:
+    """``results refunds/2026... again: current 24/30 accepted``, why, trailers."""
+    return _message(
+        f"results {generation.run} again: {counts} accepted",
+        [f"Made again because of: {generation.because}."],
+        {"Run": generation.run, "Generation": generation.id, "Records": generation.records},
+    )
+
+
+def accepted_counts(plan: Plan, trials: Iterable[Trial]) -> str:
+    """Accepted of all scheduled slots per configuration, each slot by its first trial."""
     first = {trial.slot: trial.outcome for trial in trials if trial.rerun == 0}
     lines = []
     for name in plan.configurations:
         slots = [slot.key for slot in plan.schedule if slot.configuration == name]
         accepted = sum(first.get(slot) is Outcome.ACCEPTED for slot in slots)
         lines.append(f"{name} {accepted}/{len(slots)}")
-    return _message(
-        f"results {plan.path}: {', '.join(lines)} accepted",
-        ["Counted over all scheduled slots, each by its first trial."],
-        {"Run": plan.path},
-    )
+    return ", ".join(lines)
+
+
+def _runs(runs: Iterable[str]) -> dict[str, str]:
+    return {"Run": ", ".join(runs)}
 
 
 def _message(subject: str, paragraphs: Iterable[str], trailers: dict[str, str]) -> str:

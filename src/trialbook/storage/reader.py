@@ -8,7 +8,6 @@ passed over.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar, cast
@@ -17,6 +16,7 @@ from trialbook.errors import UserError
 from trialbook.formats.records import from_json
 from trialbook.model.grade import Grade
 from trialbook.model.plan import Plan
+from trialbook.model.runfiles import rerun_of
 from trialbook.model.trial import Trial
 from trialbook.storage.history import additions
 from trialbook.storage.objects import is_oid
@@ -26,8 +26,6 @@ from trialbook.storage.runname import RunRef, resolve
 __all__ = ["Reader", "RunRef"]
 
 T = TypeVar("T")
-
-_TRIAL_FOLDER = re.compile(r"r([1-9][0-9]*)(?:\.rerun([1-9][0-9]*))?")
 
 
 class Reader:
@@ -111,7 +109,7 @@ class Reader:
         for task, in_task in self._folders(self._tree_at(f"runs/{run.path}".encode())):
             for configuration, in_configuration in self._folders(self._entries(in_task)):
                 for name, inside in self._folders(self._entries(in_configuration)):
-                    if _TRIAL_FOLDER.fullmatch(name) and b"trial.json" in self._entries(inside):
+                    if rerun_of(name) and b"trial.json" in self._entries(inside):
                         found.append(f"{task}/{configuration}/{name}")
         return found
 
@@ -147,6 +145,22 @@ class Reader:
         if entry is None or entry.mode != DIRECTORY:
             return []
         return sorted(os.fsdecode(path) for path, _ in self._store.walk(entry.oid))
+
+    def names(self, run: RunRef, folder: str) -> list[str]:
+        """The names in a folder of the run, sorted; empty if there is no such folder."""
+        entry = self._entry(run, folder)
+        if entry is None or entry.mode != DIRECTORY:
+            return []
+        return sorted(os.fsdecode(name) for name in self._entries(entry.oid))
+
+    def record(self, kind: type[T], run: RunRef, path: str) -> T:
+        """Any JSON record of the run, by its path in the run's folder.
+
+        Raises:
+            UserError: there is no such file.
+            RecordError: it cannot be read as that kind.
+        """
+        return self._record(kind, run, path)
 
     def is_closed(self, run: RunRef) -> bool:
         """Whether the run's results are written, which is the last thing that happens to it."""

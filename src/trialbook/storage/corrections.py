@@ -1,0 +1,176 @@
+"""What a run's folder holds beyond its first records: amendments, incidents, later generations.
+
+Read-only, from git objects. `standings` is what every count and page is made from; a trial's own
+record stays as `Reader.trials` gives it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from trialbook.errors import UserError
+from trialbook.formats.authored import parse_document
+from trialbook.formats.records import RecordError, from_plain
+from trialbook.formats.schema import check_schema, load_schema
+from trialbook.model.amendment import Amendment
+from trialbook.model.generation import Generation
+from trialbook.model.grade import Grade
+from trialbook.model.incident import ClosedIncident, Incident, OpenedIncident
+from trialbook.model.regrade import Regrade, RegradedTrial
+from trialbook.model.runfiles import (
+    AMENDMENTS,
+    GENERATION,
+    GENERATIONS,
+    INCIDENTS,
+    REGRADES,
+    FileKind,
+    place_of,
+)
+from trialbook.model.standing import Standing, standing_of
+from trialbook.storage.reader import Reader
+from trialbook.storage.runname import RunRef
+
+T = TypeVar("T")
+
+
+def amendments(reader: Reader, run: RunRef, trial_path: str) -> tuple[Amendment, ...]:
+    """The amendments of a trial, oldest first.
+
+    Raises:
+        RecordError: one that cannot be read.
+    """
+    paths = _of_kind(reader, run, f"{trial_path}/{AMENDMENTS}", FileKind.AMENDMENT)
+    found = [reader.record(Amendment, run, path) for path in paths]
+    return tuple(sorted(found, key=lambda one: (one.created, one.id)))
+
+
+def regrades(reader: Reader, run: RunRef) -> tuple[Regrade, ...]:
+    """The later generations of grades, oldest first.
+
+    Raises:
+        RecordError: one that cannot be read.
+    """
+    paths = _of_kind(reader, run, REGRADES, FileKind.REGRADE)
+    found = [reader.record(Regrade, run, path) for path in paths]
+    return tuple(sorted(found, key=lambda one: (one.created, one.id)))
+
+
+def generations(reader: Reader, run: RunRef) -> tuple[Generation, ...]:
+    """The later generations of results, oldest first.
+
+    Raises:
+        RecordError: one that cannot be read.
+    """
+    paths = [
+        path
+        for name in reader.names(run, GENERATIONS)
+        if reader.file(run, path := f"{GENERATIONS}/{name}/{GENERATION}") is not None
+        and place_of(path)
+    ]
+    found = [reader.record(Generation, run, path) for path in paths]
+    return tuple(sorted(found, key=lambda one: (one.created, one.id)))
+
+
+def incidents(reader: Reader, run: RunRef) -> tuple[Incident, ...]:
+    """The incidents of a run, oldest first.
+
+    Raises:
+        RecordError: a file that cannot be read as an incident, or a closing without its incident.
+    """
+    closings: dict[str, list[ClosedIncident]] = {}
+    for path in _of_kind(reader, run, INCIDENTS, FileKind.INCIDENT_CLOSING):
+        closed = _authored(reader, run, path, ClosedIncident, "incident_closing")
+        _check_name(run, path, closed.incident)
+        closings.setdefault(closed.incident, []).append(closed)
+    found = []
+    for path in _of_kind(reader, run, INCIDENTS, FileKind.INCIDENT):
+        opened = _authored(reader, run, path, OpenedIncident, "incident")
+        _check_name(run, path, opened.incident)
+        mine = sorted(closings.pop(opened.incident, []), key=lambda one: one.closed)
+        found.append(Incident(opened=opened, closings=tuple(mine)))
+    if closings:
+        raise RecordError(f"runs/{run.path}/{INCIDENTS}: closed, and never opened: {min(closings)}")
+    return tuple(sorted(found, key=lambda one: (one.opened.opened, one.id)))
+
+
+def standings(reader: Reader, run: RunRef) -> list[Standing]:
+    """Every trial of a run as it stands now, in the order of `Reader.trials`.
+
+    Raises:
+        RecordError: a record that cannot be read.
+    """
+    later = regraded(reader, run)
+    return [
+        standing_of(
+            record,
+            amendments=amendments(reader, run, record.path),
+            regrade=later[record.path][0] if record.path in later else None,
+            regraded=later[record.path][1] if record.path in later else None,
+        )
+        for record in reader.trials(run)
+    ]
+
+
+def standing(reader: Reader, run: RunRef, trial_path: str) -> Standing:
+    """One trial as it stands now.
+
+    Raises:
+        UserError: there is no such trial.
+        RecordError: a record that cannot be read.
+    """
+    name, found = regraded(reader, run).get(trial_path, (None, None))
+    return standing_of(
+        reader.trial(run, trial_path),
+        amendments=amendments(reader, run, trial_path),
+        regrade=name,
+        regraded=found,
+    )
+
+
+def grades(reader: Reader, run: RunRef, standing: Standing) -> tuple[Grade, ...]:
+    """The grades that stand for a trial, in the order of its record.
+
+    Raises:
+        UserError: one is not there.
+        RecordError: one cannot be read.
+    """
+    folder = standing.record.path
+    return tuple(reader.record(Grade, run, f"{folder}/{file}") for file in standing.grade_files)
+
+
+def regraded(reader: Reader, run: RunRef) -> Mapping[str, tuple[str, RegradedTrial]]:
+    """By trial: the newest generation that has it, and what that says of it."""
+    found: dict[str, tuple[str, RegradedTrial]] = {}
+    for generation in regrades(reader, run):
+        found |= {trial.trial: (generation.id, trial) for trial in generation.trials}
+    return found
+
+
+def _of_kind(reader: Reader, run: RunRef, folder: str, kind: FileKind) -> list[str]:
+    paths = (f"{folder}/{name}" for name in reader.names(run, folder))
+    return [path for path in paths if (place := place_of(path)) is not None and place.kind is kind]
+
+
+def _check_name(run: RunRef, path: str, name: str) -> None:
+    place = place_of(path)
+    if place is None or place.id != name:
+        raise RecordError(f"runs/{run.path}/{path}: speaks of another incident: {name!r}")
+
+
+def _authored(reader: Reader, run: RunRef, path: str, kind: type[T], schema: str) -> T:
+    shown = f"runs/{run.path}/{path}"
+    data = reader.file(run, path)
+    if data is None:
+        raise UserError(f"the run {run.path} has no {path}")
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise RecordError(f"{shown}: not UTF-8: {error}") from error
+    document, problems = parse_document(text, shown)
+    if document is not None and not problems:
+        problems = check_schema(document, load_schema(schema))
+    if document is None or problems:
+        raise RecordError("; ".join(map(str, problems)))
+    value: Any = document.data
+    return from_plain(kind, value, shown)
