@@ -9,6 +9,9 @@ from typing import Any
 
 from trialbook.model.validation import Waiver
 
+DEFAULT_SANDBOX = "none"
+"""What a configuration runs in that names no sandbox."""
+
 
 class Split(StrEnum):
     """Which half of a suite a task belongs to. Held-out tasks wait for a plan that opens them."""
@@ -249,3 +252,12 @@ class Suite:
     waivers: tuple[Waiver, ...] = ()
     description: str = ""
     files: dict[str, str] = field(default_factory=dict)
+
+    def every_file(self) -> dict[str, str]:
+        """Every file that takes part, by path relative to the ledger's root, with its sha256."""
+        files = dict(self.files)
+        for configuration in self.configurations:
+            files |= configuration.digests
+        for task in self.tasks:
+            files |= task.files
+        return files

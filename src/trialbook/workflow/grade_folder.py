@@ -12,11 +12,10 @@ from trialbook.api import Command, Grade, GradeStatus, Limits, Policy, ProcessRe
 from trialbook.errors import UserError
 from trialbook.execution.toolchain import python_of
 from trialbook.grading.grade import FolderSubject, grade_folder
-from trialbook.model.suite import GraderUse, Suite, merge_limits
+from trialbook.model.suite import DEFAULT_SANDBOX, GraderUse, Suite, merge_limits
 from trialbook.process import run
 from trialbook.registry import Registry
 from trialbook.system import System
-from trialbook.workflow.planning import DEFAULT_SANDBOX
 
 T = TypeVar("T")
 

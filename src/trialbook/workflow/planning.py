@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 import os
-import platform
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from trialbook import __version__
 from trialbook.errors import EnvironmentProblem, UserError
 from trialbook.execution.prepare import Start, Supplies, starting_point
 from trialbook.execution.snapshot import resolve
 from trialbook.execution.toolchain import python_of
 from trialbook.model.digest import digest_of_files, sha256
+from trialbook.model.lock import Difference
 from trialbook.model.plan import (
     Plan,
     PlannedConfiguration,
     PlannedSlot,
     PlannedTask,
     PluginUse,
-    Runner,
     schedule,
 )
-from trialbook.model.suite import Configuration, Suite, Task, merge_limits
+from trialbook.model.suite import DEFAULT_SANDBOX, Configuration, Suite, Task, merge_limits
 from trialbook.process import git_version
 from trialbook.registry import Registry
 from trialbook.storage.repository import Store
 from trialbook.system import System, timestamp
+from trialbook.workflow.host import this_runner
+from trialbook.workflow.locking import Standing, refuse_drift, standing_of
 
-DEFAULT_SANDBOX = "none"
 DEFAULT_EXECUTOR = "local"
 
 # A run that a person stopped may always be continued; everything else only if the suite says so.
@@ -77,9 +76,12 @@ def make_plan(
     ``say`` is told what takes time. Nothing is written into the ledger.
 
     Raises:
-        UserError: a secret that a configuration names is not set.
+        UserError: a secret that a configuration names is not set, or the suite is locked and is
+            not as it was locked.
         Refused, EnvironmentProblem: a snapshot or toolchain cannot be prepared.
     """
+    standing = standing_of(root, suite, registry)
+    refuse_drift(standing)
     suite = narrowed(suite, request)
     if git_version() is None:
         raise EnvironmentProblem(
@@ -88,6 +90,7 @@ def make_plan(
         )
     _check_secrets(suite.configurations, system)
     starts = _prepared(suite, root=root, system=system, say=say)
+    refuse_drift(standing, _other_snapshots(standing, starts))
     moment = system.now()
     seed = request.seed or system.token(8)
     configurations = {
@@ -97,11 +100,14 @@ def make_plan(
         for configuration in suite.configurations
     }
     by_task = starts[suite.configurations[0].name]
+    draft_because = standing.draft_because or _other_sandbox(standing, configurations)
     return Plan(
         run=f"{moment:%Y%m%dT%H%M%SZ}-{system.token(3)}",
         suite=suite.name,
         protocol=suite.protocol,
-        status="draft",
+        status="draft" if draft_because else "locked",
+        draft_because=draft_because,
+        lock=standing.planned,
         decision=suite.decision,
         created=timestamp(moment),
         seed=seed,
@@ -111,9 +117,9 @@ def make_plan(
         compare=suite.compare,
         rerun=_ALWAYS_RERUN | suite.rerun,
         limits_are_failures=suite.limits_are_failures,
-        runner=_runner(),
+        runner=this_runner(),
         plugins=tuple(_plugins(suite, configurations.values(), registry)),
-        suite_digest=digest_of_files(frozen_files(suite)),
+        suite_digest=digest_of_files(suite.every_file()),
         files=dict(sorted(suite.files.items())),
         configurations=configurations,
         tasks={task.name: _planned_task(task, suite, by_task[task.name]) for task in suite.tasks},
@@ -135,24 +141,30 @@ def _schedule(suite: Suite, seed: str) -> tuple[PlannedSlot, ...]:
     )
 
 
-def _runner() -> Runner:
-    return Runner(
-        trialbook=__version__,
-        python=platform.python_version(),
-        platform=f"{platform.system()} {platform.machine()}",
-        git=git_version(),
-        cpus=os.cpu_count(),
-    )
+def _other_snapshots(
+    standing: Standing, starts: Mapping[str, Mapping[str, Start]]
+) -> Iterator[Difference]:
+    """The snapshots of a locked suite that are not the trees that were locked."""
+    if standing.stored is None:
+        return
+    locked = standing.stored.lock.tasks
+    for name, start in next(iter(starts.values())).items():
+        if start.snapshot_tree != locked[name].tree:
+            what = f"its snapshot is the tree {start.snapshot_tree}, locked is {locked[name].tree}"
+            yield Difference(where=f"task {name}", what=what)
 
 
-def frozen_files(suite: Suite) -> dict[str, str]:
-    """Every file that takes part, path relative to the ledger's root to sha256."""
-    files = dict(suite.files)
-    for configuration in suite.configurations:
-        files |= configuration.digests
-    for task in suite.tasks:
-        files |= task.files
-    return files
+def _other_sandbox(standing: Standing, configurations: Mapping[str, PlannedConfiguration]) -> str:
+    """Why a run in other sandboxes than the locked ones is a draft; empty if it is not."""
+    if standing.stored is None:
+        return ""
+    locked = standing.stored.lock.configurations
+    other = [
+        f"{name} in {planned.sandbox}, locked is {locked[name].sandbox}"
+        for name, planned in configurations.items()
+        if planned.sandbox != locked[name].sandbox
+    ]
+    return f"it runs in another sandbox than was locked ({', '.join(other)})" if other else ""
 
 
 def differences(plan: Plan, suite: Suite) -> list[str]:
@@ -162,7 +174,7 @@ def differences(plan: Plan, suite: Suite) -> list[str]:
         planned |= configuration.files
     for task in plan.tasks.values():
         planned |= task.files
-    present = frozen_files(suite)
+    present = suite.every_file()
     changed = [
         f"{path}: {'changed' if path in present else 'gone'}"
         for path in sorted(planned)
