@@ -82,7 +82,7 @@ def run(
         return ProcessResult(ended=Ended.NOT_STARTED, message=str(problem))
     result = read_report(report)
     if result is not None:
-        return result
+        return result if _is_true(result, cancel) else replace(result, ended=Ended.LOST)
     with _lock:
         swept = adoption.sweep(since, _children)
     lost = _lost(command, child.returncode, report)
@@ -240,6 +240,11 @@ def _converse(
                 control.write(b"c")
                 control.flush()
     return said
+
+
+def _is_true(result: ProcessResult, cancel: threading.Event | None) -> bool:
+    # A trial that was cancelled may be had again; who else could have asked for that but its agent?
+    return result.ended is not Ended.CANCELLED or (cancel is not None and cancel.is_set())
 
 
 def _lost(command: Command, code: int, report: bytes) -> ProcessResult:

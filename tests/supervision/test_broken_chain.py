@@ -234,6 +234,14 @@ def test_the_sweep_leaves_other_children_of_the_runner_alone(bench: Bench) -> No
             child.wait()
 
 
+def test_a_command_cannot_pass_itself_off_as_cancelled(bench: Bench) -> None:
+    script = "open(f'/proc/{__import__(\"os\").getppid()}/fd/0', 'w').write('c')\n"
+    result = bench.python(script + "import time; time.sleep(300)", limits=Limits(minutes=0.05))
+    assert bench.alive() == []
+    assert result.ended is (Ended.LOST if os.geteuid() == 0 else Ended.EXITED)
+    assert not result.ok
+
+
 def test_a_report_that_was_tampered_with_is_not_believed() -> None:
     from trialbook.supervision.protocol import read_report  # noqa: PLC0415
 
