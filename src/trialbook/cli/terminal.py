@@ -272,7 +272,9 @@ def matrix_parts(summary: Summary) -> list[Part]:
             legend.append(LETTERS[outcome], style=_TONES[tone(outcome)])
             legend.append(f" {words(outcome)}   ", style="dim")
     if any(len(cell.trials) > 1 for cell in summary.cells.values()):
-        legend.append("+ run again", style="dim")
+        legend.append("+ run again   ", style="dim")
+    if any(cell.changed for cell in summary.cells.values()):
+        legend.append("* not as recorded", style="dim")
     return [table(columns, rows), legend]
 
 
@@ -283,7 +285,8 @@ def _cell(summary: Summary, task: str, configuration: str) -> Text:
         if cell is None:
             continue
         shown.append(LETTERS[cell.outcome], style=_TONES[tone(cell.outcome)])
-        shown.append("+ " if len(cell.trials) > 1 else " ")
+        marks = ("+" if len(cell.trials) > 1 else "") + ("*" if cell.changed else "")
+        shown.append(f"{marks} ")
     return shown
 
 

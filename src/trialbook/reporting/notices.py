@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from trialbook.model.incident import Decision, Incident
 from trialbook.model.outcome import NOT_RUN
+from trialbook.reporting.corrections import correction_counts, regrade_said
 from trialbook.reporting.results import RunResults
 from trialbook.reporting.summary import Summary
-from trialbook.reporting.wording import listed, number_of
+from trialbook.reporting.wording import listed, number_of, words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,11 +26,87 @@ def notices(results: RunResults) -> tuple[Notice, ...]:
     """Every caution that applies to a run, the gravest first."""
     summary = results.summary
     return (
+        *_invalidated(results),
         *_completeness(summary),
         *_natures(summary),
+        *_incidents(results),
+        *_corrections(results),
+        *_regrades(results),
         *_isolation(results, summary),
         *_views(summary),
     )
+
+
+def _invalidated(results: RunResults) -> Iterator[Notice]:
+    found = [one for one in results.incidents if one.decision is Decision.INVALIDATE]
+    if found:
+        yield Notice(
+            code="invalidated",
+            title="Invalidated",
+            text=f"Protocol version {results.plan.protocol} was invalidated after an incident: "
+            f"{listed(_why(one) for one in found)}. No number here may be used.",
+        )
+
+
+def _incidents(results: RunResults) -> Iterator[Notice]:
+    open_ones = [one for one in results.incidents if one.closing is None]
+    if open_ones:
+        yield Notice(
+            code="incident_open",
+            title="Incident open",
+            text=f"{listed(_why(one) for one in open_ones)}. What it means for these numbers is "
+            "not decided yet.",
+        )
+    settled = [one for one in results.incidents if one.decision in (Decision.KEEP, Decision.RERUN)]
+    for one in settled:
+        touched = len(one.closing.affected) if one.closing else 0
+        done = (
+            "run again where nothing valid came out" if one.decision is Decision.RERUN else "kept"
+        )
+        yield Notice(
+            code="incident",
+            title="Incident",
+            text=f"{_why(one)}; {number_of(touched, 'trial')} ran meanwhile, {done}.",
+        )
+
+
+def _why(incident: Incident) -> str:
+    return f"{words(incident.opened.kind)}, {incident.opened.reason}"
+
+
+def _corrections(results: RunResults) -> Iterator[Notice]:
+    counts = correction_counts(results)
+    if amended := sum(count.amended for count in counts):
+        yield Notice(
+            code="amended",
+            title="Amended",
+            text=f"The outcome of {number_of(amended, 'trial')} was corrected by a person after "
+            "the fact. The numbers count what is right now; what was recorded is shown beside it.",
+        )
+    rescued = [count for count in counts if count.rescued]
+    if rescued:
+        said = listed(f"{count.configuration} {count.rescued}" for count in rescued)
+        yield Notice(
+            code="rescued",
+            title="Assisted",
+            text=f"A person did some of the work in these many trials: {said}. A rescued trial is "
+            "another workflow than the one under evaluation.",
+        )
+
+
+def _regrades(results: RunResults) -> Iterator[Notice]:
+    if not results.regrades:
+        return
+    said = regrade_said(results.regrades[-1])
+    text = f"{said.came_to}, last on {said.created[:10]} by {said.graders}."
+    if said.reason:
+        text += f" Why: {said.reason.rstrip('.')}."
+    if said.changed_files:
+        text += (
+            f" {number_of(len(said.changed_files), 'file')} of the suite "
+            f"{'was' if len(said.changed_files) == 1 else 'were'} not what the plan froze."
+        )
+    yield Notice(code="regraded", title="Graded again", text=text)
 
 
 def _completeness(summary: Summary) -> Iterator[Notice]:

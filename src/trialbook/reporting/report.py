@@ -12,6 +12,7 @@ from trialbook.model.plan import SlotKey
 from trialbook.reporting.checks import check_counts
 from trialbook.reporting.markdown import code, prose, table
 from trialbook.reporting.notices import notices
+from trialbook.reporting.report_corrections import correction_sections
 from trialbook.reporting.results import RunResults, load_results
 from trialbook.reporting.summary import ChecksCount, ConfigurationSummary, Spend, Summary
 from trialbook.reporting.wording import (
@@ -52,6 +53,7 @@ def render_report(results: RunResults) -> bytes:
         "## Tasks and configurations\n",
         *_matrix(summary),
         *_not_accepted(summary),
+        *correction_sections(results),
         "## Spend\n",
         *_spend(summary),
         "## How it was run\n",
@@ -146,6 +148,8 @@ def _matrix(summary: Summary) -> Iterator[str]:
     used = [outcome for outcome in LETTERS if outcome in summary.total.outcomes]
     legend = listed(f"{LETTERS[outcome]} {words(outcome)}" for outcome in used)
     yield f"One letter a repetition: {legend}. `+` marks a slot that was run again.\n"
+    if any(cell.changed for cell in summary.cells.values()):
+        yield "`*` marks an outcome that is not the recorded one; see *Corrections*.\n"
 
 
 def _cell(summary: Summary, task: str, configuration: str) -> str:
@@ -153,7 +157,8 @@ def _cell(summary: Summary, task: str, configuration: str) -> str:
     for repetition in range(1, summary.repetitions + 1):
         cell = summary.cells.get(SlotKey(task, configuration, repetition))
         if cell is not None:
-            letters.append(LETTERS[cell.outcome] + ("+" if len(cell.trials) > 1 else ""))
+            marks = ("+" if len(cell.trials) > 1 else "") + ("*" if cell.changed else "")
+            letters.append(LETTERS[cell.outcome] + marks)
     return f"`{' '.join(letters)}`" if letters else ""
 
 

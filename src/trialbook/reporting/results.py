@@ -13,11 +13,16 @@ from dataclasses import dataclass, field
 
 from trialbook.formats.visible import visible_line
 from trialbook.model.grade import Grade, GradeStatus
+from trialbook.model.incident import Incident
 from trialbook.model.outcome import NOT_RUN
 from trialbook.model.plan import Plan, PlannedConfiguration, PlannedTask, SlotKey
+from trialbook.model.regrade import Regrade
+from trialbook.model.standing import Standing, standing_of
 from trialbook.model.trial import Trial, Usage
 from trialbook.reporting.summary import AMOUNT, Cell, Summary, summarise
 from trialbook.reporting.wording import NOT_RUN_MEANING, nature_label
+from trialbook.storage.corrections import grades as standing_grades
+from trialbook.storage.corrections import incidents, regrades, standings
 from trialbook.storage.reader import Reader, RunRef
 
 COLUMNS = (
@@ -63,6 +68,12 @@ COLUMNS = (
     "cost_basis",
     "isolated",
     "patch_sha256",
+    "recorded_outcome",
+    "corrected_by",
+    "incident",
+    "interventions",
+    "intervention_minutes",
+    "rescued",
 )
 """The columns of ``results.csv``, in order. An empty cell is *not known* or *not applicable*."""
 
@@ -73,33 +84,49 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResults:
-    """Everything that a report of one run is made from; ``grades`` by the trial's path."""
+    """Everything that a report of one run is made from; ``grades`` by the trial's path.
+
+    ``trials`` are as they count: amendments and later grades are in their outcomes. ``standings``
+    (by the trial's path) know what was recorded, and what changed it.
+    """
 
     plan: Plan
     trials: tuple[Trial, ...]
     grades: Mapping[str, tuple[Grade, ...]] = field(default_factory=dict)
+    standings: Mapping[str, Standing] = field(default_factory=dict)
+    incidents: tuple[Incident, ...] = ()
+    regrades: tuple[Regrade, ...] = ()
 
     @property
     def summary(self) -> Summary:
         """The run in numbers."""
-        return summarise(self.plan, self.trials)
+        changed = {path for path, standing in self.standings.items() if standing.changed}
+        return summarise(self.plan, self.trials, changed)
+
+    def standing(self, trial: Trial) -> Standing:
+        """What was recorded of a trial, and what changed it."""
+        found = self.standings.get(trial.path)
+        return standing_of(trial) if found is None else found
 
 
 def load_results(reader: Reader, run: RunRef) -> RunResults:
-    """A run's plan, trials and grades as they are in the ledger.
+    """A run's plan, trials and grades as they stand in the ledger, corrections included.
 
     Raises:
         RecordError: a record that cannot be read.
     """
-    trials = tuple(reader.trials(run))
-    grades = {
-        trial.path: tuple(reader.grade(run, trial.path, use.grader) for use in trial.grades)
-        for trial in trials
-    }
-    return RunResults(plan=reader.plan(run), trials=trials, grades=grades)
+    found = {one.record.path: one for one in standings(reader, run)}
+    return RunResults(
+        plan=reader.plan(run),
+        trials=tuple(one.trial for one in found.values()),
+        grades={path: standing_grades(reader, run, one) for path, one in found.items()},
+        standings=found,
+        incidents=incidents(reader, run),
+        regrades=regrades(reader, run),
+    )
 
 
-def results_csv(plan: Plan, trials: Iterable[Trial]) -> bytes:
+def results_csv(plan: Plan, trials: Iterable[Trial | Standing]) -> bytes:
     """The bytes of ``results.csv``: RFC 4180 with LF line ends, UTF-8, one header line.
 
     Text that is not the program's own has its control characters escaped, and an apostrophe before
@@ -112,23 +139,28 @@ def results_csv(plan: Plan, trials: Iterable[Trial]) -> bytes:
     return out.getvalue().encode()
 
 
-def rows(plan: Plan, trials: Iterable[Trial]) -> list[dict[str, str]]:
+def rows(plan: Plan, trials: Iterable[Trial | Standing]) -> list[dict[str, str]]:
     """The rows in the order of the schedule, reruns after what they replace.
 
-    Trials on record outside the plan come last and have no position.
+    Trials on record outside the plan come last and have no position. A trial that is given as a
+    plain record has no corrections.
     """
-    summary = summarise(plan, trials)
+    given = [one if isinstance(one, Standing) else standing_of(one) for one in trials]
+    known = {one.record.path: one for one in given}
+    summary = summarise(plan, (one.trial for one in given))
     found: list[dict[str, str]] = []
     for number, slot in enumerate(plan.schedule, start=1):
         cell = summary.cells[slot.key]
-        found += _slot_rows(plan, str(number), cell)
+        found += _slot_rows(plan, str(number), cell, known)
     for trial in summary.unplanned:
-        row = _trial_row(plan, trial)
+        row = _trial_row(plan, known[trial.path])
         found.append(row | {"counts_all_scheduled": "no", "counts_valid_execution": "no"})
     return found
 
 
-def _slot_rows(plan: Plan, position: str, cell: Cell) -> Iterable[dict[str, str]]:
+def _slot_rows(
+    plan: Plan, position: str, cell: Cell, known: Mapping[str, Standing]
+) -> Iterable[dict[str, str]]:
     if not cell.trials:
         yield _identity(plan, cell.slot) | {
             "position": position,
@@ -141,7 +173,7 @@ def _slot_rows(plan: Plan, position: str, cell: Cell) -> Iterable[dict[str, str]
         }
     for trial in cell.trials:
         last = trial is cell.last
-        yield _trial_row(plan, trial) | {
+        yield _trial_row(plan, known[trial.path]) | {
             "position": position,
             "counts_all_scheduled": _yes(trial is cell.trials[0]),
             "counts_valid_execution": _yes(last and trial.outcome.valid),
@@ -168,7 +200,8 @@ def _identity(plan: Plan, slot: SlotKey) -> dict[str, str]:
     }
 
 
-def _trial_row(plan: Plan, trial: Trial) -> dict[str, str]:
+def _trial_row(plan: Plan, standing: Standing) -> dict[str, str]:
+    trial = standing.trial
     change = trial.change
     graded = [grade for grade in trial.grades if grade.status == GradeStatus.GRADED]
     return (
@@ -194,7 +227,21 @@ def _trial_row(plan: Plan, trial: Trial) -> dict[str, str]:
             "patch_sha256": change.patch_sha256 if change else "",
         }
         | _usage(trial.usage)
+        | _corrections(standing)
     )
+
+
+def _corrections(standing: Standing) -> dict[str, str]:
+    """What was recorded and what changed it; people's part in the trial."""
+    minutes = sum(one.minutes for one in standing.interventions)
+    return {
+        "recorded_outcome": standing.record.outcome,
+        "corrected_by": standing.corrected_by,
+        "incident": _text(standing.record.incident),
+        "interventions": str(len(standing.interventions)),
+        "intervention_minutes": f"{minutes:g}",
+        "rescued": _yes(standing.rescued),
+    }
 
 
 def grades_line(trial: Trial) -> str:

@@ -7,7 +7,7 @@ say the same.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import combinations
@@ -65,11 +65,15 @@ class ConfigurationSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One slot of the matrix: its outcome among all scheduled slots, and its trials."""
+    """One slot of the matrix: its outcome among all scheduled slots, and its trials.
+
+    ``changed`` says whether the outcome of one of them is not the recorded one.
+    """
 
     slot: SlotKey
     outcome: str
     trials: tuple[Trial, ...]
+    changed: bool = False
 
     @property
     def last(self) -> Trial | None:
@@ -104,8 +108,14 @@ class Summary:
         return sum(bool(cell.trials) for cell in self.cells.values())
 
 
-def summarise(plan: Plan, trials: Iterable[Trial]) -> Summary:
-    """Everything that is counted about one run."""
+def summarise(plan: Plan, trials: Iterable[Trial], changed: Collection[str] = ()) -> Summary:
+    """Everything that is counted about one run.
+
+    Args:
+        plan: The run's plan.
+        trials: Its trials as they count.
+        changed: The paths of those whose outcome is not the recorded one.
+    """
     ordered = sorted(trials, key=lambda trial: (trial.slot, trial.rerun))
     scheduled = tuple(slot.key for slot in plan.schedule)
     by_slot: dict[SlotKey, list[Trial]] = {slot: [] for slot in scheduled}
@@ -129,7 +139,7 @@ def summarise(plan: Plan, trials: Iterable[Trial]) -> Summary:
         repetitions=plan.repetitions,
         total=count(found),
         configurations=configurations,
-        cells={chain.slot: _cell(chain, by_slot[chain.slot]) for chain in found},
+        cells={chain.slot: _cell(chain, by_slot[chain.slot], changed) for chain in found},
         not_comparable=tuple(
             (one.name, other.name)
             for one, other in combinations(configurations, 2)
@@ -155,9 +165,14 @@ def _configuration(
     )
 
 
-def _cell(chain: SlotChain, trials: Sequence[Trial]) -> Cell:
+def _cell(chain: SlotChain, trials: Sequence[Trial], changed: Collection[str]) -> Cell:
     outcome = chain.scheduled_outcome
-    return Cell(slot=chain.slot, outcome=outcome or NOT_RUN, trials=tuple(trials))
+    return Cell(
+        slot=chain.slot,
+        outcome=outcome or NOT_RUN,
+        trials=tuple(trials),
+        changed=any(trial.path in changed for trial in trials),
+    )
 
 
 def _checks(
