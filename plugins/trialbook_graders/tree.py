@@ -16,7 +16,7 @@ from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 
-from trialbook.api import path_to_text
+from trialbook.api import EnvironmentProblem, path_to_text
 from trialbook_graders.globs import is_pattern, matches
 from trialbook_graders.search import read_regular
 
@@ -129,8 +129,14 @@ def _walk(root: Path) -> Iterator[Place]:
     pending = [""]
     while pending:
         folder = pending.pop()
-        with os.scandir(root / folder) as listing:
-            entries = list(listing)
+        try:
+            with os.scandir(root / folder) as listing:
+                entries = list(listing)
+        except OSError as error:
+            raise EnvironmentProblem(
+                f"the folder {folder or '.'} cannot be read: {error.strerror}",
+                hint="give yourself the right to read it, or take it away",
+            ) from error
         for entry in entries:
             if entry.name == ".git":
                 continue
