@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,20 +16,21 @@ from typing import Protocol
 from trialbook.errors import Refused, UserError
 from trialbook.formats.records import to_json
 from trialbook.model.digest import sha256
-from trialbook.model.plan import Plan
+from trialbook.model.plan import Plan, SlotKey
+from trialbook.model.runfiles import rerun_of
 from trialbook.model.suite import Suite
 from trialbook.model.trial import Trial, TrialBundle, TrialSpec
 from trialbook.registry import Registry
-from trialbook.reporting.report import report_md
-from trialbook.reporting.results import results_csv
+from trialbook.storage.corrections import standing, standings
 from trialbook.storage.ledger import RUN_ATTRIBUTES, Ledger
 from trialbook.storage.locks import exclusive_or_none
 from trialbook.storage.messages import plan_message, results_message, trial_message
 from trialbook.storage.reader import Reader, RunRef
 from trialbook.system import System, timestamp
 from trialbook.workflow.interrupt import stop_on_signals
-from trialbook.workflow.journal import Journal
+from trialbook.workflow.journal import InFlight, Journal
 from trialbook.workflow.planning import DEFAULT_EXECUTOR, differences
+from trialbook.workflow.results import one_corrects, refresh_results, regenerate
 from trialbook.workflow.specs import PlanInUse, may_rerun, reruns_at_once
 from trialbook.workflow.worker import TrialWorker, bundle_files, cut_off
 
@@ -94,14 +95,24 @@ def start_run(bench: Bench, suite: Suite, plan: Plan) -> Ending:
     return _Run(bench, ledger, suite, plan, commit, data).go(first)
 
 
-def resume_run(bench: Bench, suite: Suite, ref: RunRef) -> Ending:
+Choose = Callable[[PlanInUse, Reader], list[TrialSpec]]
+"""Picks the trials to do, when that is not simply what the plan's policy has due."""
+
+
+def resume_run(bench: Bench, suite: Suite, ref: RunRef, choose: Choose | None = None) -> Ending:
     """Go on with a run that was interrupted or killed.
 
     What was finished but not committed is committed; what was cut off is recorded as cancelled and
     run again, linked to what it replaces.
 
+    Args:
+        bench: What every run needs.
+        suite: The suite, narrowed to what the plan has of it.
+        ref: The run. It may be closed: then results are added for what is new.
+        choose: Picks the trials to do; by default what is open and what the policy has due.
+
     Raises:
-        UserError: the suite's files are not what the plan froze.
+        UserError: the suite's files are not what the plan froze, or ``choose`` refuses.
     """
     ledger = Ledger.open(bench.root, bench.system)
     reader = Reader.open(bench.root, ledger.ref)
@@ -116,7 +127,7 @@ def resume_run(bench: Bench, suite: Suite, ref: RunRef) -> Ending:
     commit = reader.commit_of(ref, "plan.json")
     if commit is None:
         raise Refused(f"no commit on this branch adds the plan of {ref.path}")
-    return _Run(bench, ledger, suite, plan, commit, data).go(ledger.head())
+    return _Run(bench, ledger, suite, plan, commit, data).go(ledger.head(), choose)
 
 
 class _Run:
@@ -135,6 +146,7 @@ class _Run:
         self._ledger = ledger
         self._plan = plan
         self._journal = Journal(ledger.state_folder(plan.suite, plan.run))
+        self._ref = RunRef(suite=plan.suite, run=plan.run)
         self._cancel = threading.Event()
         self._trials: list[Trial] = []
         self._use = PlanInUse(
@@ -147,27 +159,30 @@ class _Run:
             work=bench.system.work_folder(),
         )
 
-    def go(self, first: str | None) -> Ending:
+    def go(self, first: str | None, choose: Choose | None = None) -> Ending:
         with exclusive_or_none(self._journal.lock) as held:
             if not held:
                 raise UserError(
                     f"run {self._plan.run} is being worked on by another process",
                     hint="wait for it, or stop it with Ctrl-C where it runs",
                 )
-            return self._go(first)
+            return self._go(first, choose)
 
-    def _go(self, first: str | None) -> Ending:
+    def _go(self, first: str | None, choose: Choose | None) -> Ending:
         reader = Reader.open(self._bench.root, self._ledger.ref)
-        ref = RunRef(suite=self._plan.suite, run=self._plan.run)
+        ref = self._ref
         self._ledger.sync(f"runs/{self._plan.path}")
         self._trials = reader.trials(ref)
         self._settle()
-        due = self._use.due(self._trials)
+        if choose is None:
+            due = self._use.due(self._trials)
+        else:
+            due = choose(self._use, Reader.open(self._bench.root, self._ledger.ref))
         self._bench.observer.began(self._plan, list(self._trials))
         with stop_on_signals(self._cancel):
             self._work(due)
         complete = not self._use.due(self._trials)
-        if complete and not Reader.open(self._bench.root, self._ledger.ref).is_closed(ref):
+        if complete:
             self._close()
         return Ending(
             plan=self._plan,
@@ -188,19 +203,30 @@ class _Run:
                 known.add(bundle.record.path)
         for note in self._journal.in_flight():
             if note.path not in known:
-                self._record(self._cut_off(note.path, note.started))
+                self._record(self._cut_off(note))
             self._journal.committed(note.path)
 
-    def _cut_off(self, path: str, started: str) -> TrialBundle:
-        for spec in self._use.due(self._trials):
-            if spec.slot.trial_path(spec.rerun) == path:
-                return cut_off(
-                    spec,
-                    started=started,
-                    finished=timestamp(self._bench.system.now()),
-                    reason="the runner was killed while the trial ran",
-                )
-        raise Refused(f"the journal of {self._plan.path} names a trial that was not due: {path}")
+    def _cut_off(self, note: InFlight) -> TrialBundle:
+        slot, rerun = self._place(note.path)
+        replaced = None
+        if rerun:
+            reader = Reader.open(self._bench.root, self._ledger.ref)
+            replaced = standing(reader, self._ref, slot.trial_path(rerun - 1)).trial
+        return cut_off(
+            self._use.spec(slot, replaced, note.incident),
+            started=note.started,
+            finished=timestamp(self._bench.system.now()),
+            reason="the runner was killed while the trial ran",
+        )
+
+    def _place(self, path: str) -> tuple[SlotKey, int]:
+        """Slot and rerun of a trial's folder."""
+        turn = rerun_of(path.rpartition("/")[2])
+        slots = {slot.key.path: slot.key for slot in self._plan.schedule}
+        slot = slots.get(path.rpartition(".rerun")[0] if turn and turn[1] else path)
+        if turn is None or slot is None:
+            raise Refused(f"the journal of {self._plan.path} names no trial of its plan: {path}")
+        return slot, turn[1]
 
     def _work(self, due: Iterable[TrialSpec]) -> None:
         worker = TrialWorker(
@@ -221,7 +247,7 @@ class _Run:
                 while queue and len(running) < self._plan.jobs and not self._cancel.is_set():
                     spec = queue.popleft()
                     path = spec.slot.trial_path(spec.rerun)
-                    self._journal.started(path, timestamp(self._bench.system.now()))
+                    self._journal.started(path, timestamp(self._bench.system.now()), spec.incident)
                     running[pool.submit(spec)] = spec
                     self._bench.observer.started(spec)
                 done, _ = wait(running, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)
@@ -259,14 +285,17 @@ class _Run:
         self._bench.observer.finished(trial)
 
     def _close(self) -> None:
-        reader = Reader.open(self._bench.root, self._ledger.ref)
-        ref = RunRef(suite=self._plan.suite, run=self._plan.run)
-        trials = reader.trials(ref)
-        base = f"runs/{self._plan.path}"
-        self._ledger.commit(
-            {
-                f"{base}/results.csv": results_csv(self._plan, trials),
-                f"{base}/report.md": report_md(reader, ref),
-            },
-            results_message(self._plan, trials),
-        )
+        """Write the results; if that was done before, add to them what they lack."""
+        root, base = self._bench.root, f"runs/{self._plan.path}"
+        with one_corrects(self._ledger, self._ref):
+            reader = Reader.open(root, self._ledger.ref)
+            if reader.is_closed(self._ref):
+                why = "trials were run again"
+                refresh_results(root, self._ledger, self._ref, why, self._bench.system)
+                return
+            made = regenerate(reader, self._ref)
+            trials = [one.trial for one in standings(reader, self._ref)]
+            self._ledger.commit(
+                {f"{base}/{name}": data for name, data in made.items()},
+                results_message(self._plan, trials),
+            )

@@ -19,10 +19,11 @@ from trialbook.storage.files import write_atomic
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InFlight:
-    """A trial that was started: its path inside the run, and when."""
+    """A trial that was started: its path inside the run, when, and the incident it is run for."""
 
     path: str
     started: str
+    incident: str | None = None
 
 
 class Journal:
@@ -33,9 +34,9 @@ class Journal:
         self._spool = folder / "spool"
         self.lock = folder / "lock"
 
-    def started(self, path: str, moment: str) -> None:
+    def started(self, path: str, moment: str, incident: str | None = None) -> None:
         """Note that a trial starts."""
-        note = InFlight(path=path, started=moment)
+        note = InFlight(path=path, started=moment, incident=incident)
         write_atomic(self._flight / _name(path), pack(note))
 
     def finished(self, bundle: TrialBundle) -> None:

@@ -24,8 +24,13 @@ class PlanInUse:
     cache: Path
     work: Path
 
-    def spec(self, slot: SlotKey, replaced: Trial | None = None) -> TrialSpec:
-        """The spec of a slot's first trial, or of the one that replaces ``replaced``."""
+    def spec(
+        self, slot: SlotKey, replaced: Trial | None = None, incident: str | None = None
+    ) -> TrialSpec:
+        """The spec of a slot's first trial, or of the one that replaces ``replaced``.
+
+        ``incident`` is the closed one that the replacement is made for, if any.
+        """
         task = next(task for task in self.suite.tasks if task.name == slot.task)
         configuration = next(
             item for item in self.suite.configurations if item.name == slot.configuration
@@ -40,6 +45,7 @@ class PlanInUse:
             rerun=replaced.rerun + 1 if replaced else 0,
             replaces=replaced.path if replaced else None,
             rerun_reason=replaced.outcome.value if replaced else None,
+            incident=incident,
             plan_commit=self.commit,
             plan_sha256=self.sha256,
             task=task,
