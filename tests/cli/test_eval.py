@@ -146,7 +146,7 @@ def test_the_value_of_a_secret_never_reaches_the_ledger(
     everything = git(ledger, "log", "-p", "--format=%B")
     assert "s3cr3t-value" not in everything
     assert "czNjcjN0LXZhbHVl" not in everything
-    assert "[redacted: TEST_API_KEY]" in everything
+    assert "[redacted:TEST_API_KEY]" in everything
     assert all(record["redactions"] == {"TEST_API_KEY": 3} for record in trials(ledger).values())
 
 

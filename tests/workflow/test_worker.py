@@ -158,6 +158,6 @@ def test_a_hostile_name_among_the_artifacts_does_not_stop_the_record(ledger: Pat
     with_agent(ledger, code)
     record = outcome_of(ledger)
     assert record["outcome"] == "accepted"
-    names = {name.rsplit("/", 1)[1] for name in record["artifacts"]}  # type: ignore[attr-defined]
+    names = {name.rsplit("/", 1)[-1] for name in record["artifacts"]}  # type: ignore[attr-defined]
     assert "fine.txt" in names
     assert not names & {".gitattributes", "new\nline", ".git", "link"}

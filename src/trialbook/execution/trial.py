@@ -230,8 +230,8 @@ class TrialRunner:
         )
         evidence = process_evidence(result.process)
         found.attempts.append(Attempt(session=1, attempt=1, process=evidence))
-        found.files[f"{ATTEMPT}/prompt.md"] = spec.task.brief.encode()
         found.files |= _collected(room.output, spec.limits)
+        found.files[f"{ATTEMPT}/prompt.md"] = spec.task.brief.encode()
 
     @contextmanager
     def _stage(self, found: Findings, name: str) -> Iterator[None]:
@@ -252,7 +252,7 @@ def _collected(output: Path, limits: Limits) -> dict[str, bytes]:
     cap = _in_bytes(limits.output_mb)
     kept: dict[str, bytes] = {}
     for path in sorted(output.iterdir()):
-        if path_problem(f"runs/suite/run/{path.name}") is not None:
+        if path_problem(f"runs/suite/run/trial/{path.name}") is not None:
             continue
         data = read_regular(path, None if cap is None else cap + _MARKER_BYTES)
         if data:

@@ -51,6 +51,17 @@ class Part:
             raise Refused(f"a binary part does not have the {self.size} bytes that it announces")
         return data
 
+    def added(self) -> bytes:
+        """The bytes of the new file that the patch itself holds.
+
+        Of a delta, those that do not come from the old file; where some do, a zero byte stands.
+
+        Raises:
+            Refused: they are damaged.
+        """
+        data = self.unpack()
+        return _added(data) if self.delta else data
+
     @staticmethod
     def _ends(stream: zlib._Decompress) -> bool:
         # All bytes are out, the checksum at the end may still be unread.
@@ -159,6 +170,26 @@ def _run_delta(base: bytes, delta: bytes, at: int, size: int) -> bytes:
         out += piece
     if len(out) != size:
         raise Refused("a binary delta does not give as many bytes as it announces")
+    return bytes(out)
+
+
+def _added(delta: bytes) -> bytes:
+    out = bytearray()
+    try:
+        _, at = _number(delta, 0)
+        _, at = _number(delta, at)
+        while at < len(delta):
+            code = delta[at]
+            at += 1
+            if code & _COPY:
+                _, at = _fields(delta, at, code, _OFFSET_BITS)
+                _, at = _fields(delta, at, code, _SIZE_BITS)
+                out += b"\0"
+            else:
+                out += delta[at : at + code]
+                at += code
+    except IndexError:
+        raise Refused("a binary delta ends too early") from None
     return bytes(out)
 
 

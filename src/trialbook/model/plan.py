@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from trialbook.model.suite import Comparison, Limits, Network
+from trialbook.model.suite import ArtifactPolicy, Comparison, Limits, Network
 
 SCHEDULE_METHOD = "eval-schedule/v1"
 
@@ -141,13 +141,17 @@ class PlannedLock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runner:
-    """The program and the machine that ran it."""
+    """The program and the machine that ran it.
+
+    ``scanner`` is the secret scanner that took part in redaction; None without the extra.
+    """
 
     trialbook: str
     python: str
     platform: str
     git: str | None
     cpus: int | None
+    scanner: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +179,7 @@ class Plan:
     compare: Comparison | None
     rerun: dict[str, int | None]
     limits_are_failures: bool
+    artifacts: ArtifactPolicy = field(default_factory=ArtifactPolicy)
     runner: Runner
     plugins: tuple[PluginUse, ...]
     suite_digest: str

@@ -57,6 +57,19 @@ class Limits:
     processes: int | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArtifactPolicy:
+    """How much of an agent's logs is kept in git.
+
+    Of a log with more than ``keep_kb`` kilobytes (1 kB = 1,000 bytes; None: no ceiling), the
+    beginning and the end. ``full`` says what becomes of the whole: ``lfs`` (a Git LFS object) or
+    ``digest`` (only its size and sha256 are recorded).
+    """
+
+    keep_kb: float | None = 256.0
+    full: str = "lfs"
+
+
 GivenLimits = dict[str, float | None]
 """The limits that one file names, by the names of `Limits`; the others fall through."""
 
@@ -247,6 +260,7 @@ class Suite:
     repetitions: int = 3
     limits: Limits = field(default_factory=Limits)
     limits_are_failures: bool = True
+    artifacts: ArtifactPolicy = field(default_factory=ArtifactPolicy)
     rerun: dict[str, int | None] = field(default_factory=dict)
     compare: Comparison | None = None
     waivers: tuple[Waiver, ...] = ()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import SlotKey
-from trialbook.model.suite import Configuration, Limits, Task
+from trialbook.model.suite import ArtifactPolicy, Configuration, Limits, Task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,6 +247,7 @@ class TrialSpec:
     sandbox: str
     accept: str
     limits_are_failures: bool
+    artifacts: ArtifactPolicy = field(default_factory=ArtifactPolicy)
     source: str
     snapshot_tree: str
     workspace_tree: str

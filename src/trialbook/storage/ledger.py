@@ -18,6 +18,7 @@ from trialbook.model.paths import path_to_text
 from trialbook.storage.claims import Claims
 from trialbook.storage.gitconfig import identity
 from trialbook.storage.graft import graft, missing
+from trialbook.storage.large import LargeStore
 from trialbook.storage.locks import exclusive_or_none
 from trialbook.storage.patience import Patience
 from trialbook.storage.refs import move_ref
@@ -47,6 +48,7 @@ class Ledger:
 
     ``ref`` is what HEAD named when the ledger was opened: a branch, or ``HEAD`` itself when it was
     detached. All commits go there, even if the user checks out another branch meanwhile.
+    ``large`` is where contents go of which a commit only holds a pointer; before that commit.
     ``warnings`` collects what a person should hear of, each once: commits are safe nevertheless.
     """
 
@@ -55,6 +57,7 @@ class Ledger:
         self._system = system
         self._common = repository.common_folder.resolve()
         self._claims = Claims(self._common)
+        self.large = LargeStore(self._common)
         top = repository.work_tree
         self._prefix = b"" if top is None else _prefix(root, top.resolve())
         self._tree = None if top is None else WorkTree(repository, top.resolve(), root, system)

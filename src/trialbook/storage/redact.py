@@ -1,45 +1,96 @@
 """Takes secrets out of what an agent left, before any of it reaches the ledger.
 
-Exact values only: every value that was passed in, in the forms in which programs print it.
+Known values first, in every form in which programs print them; then what looks like a credential;
+then, where the `secrets` extra is installed, what a maintained scanner finds.
 """
 
 from __future__ import annotations
 
-import base64
-import json
-from collections.abc import Mapping
-from urllib.parse import quote, quote_plus
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
-_SHORTEST = 6
+from trialbook.storage.credential_patterns import find_credentials
+from trialbook.storage.exact_values import SHORTEST, ExactValues
+from trialbook.storage.spans import Span, counted, merged, replaced
+
+__all__ = ["SHORTEST", "Redactor"]
+
+Scan = Callable[[bytes], Iterable[Span]]
+
+_PLACEHOLDER = re.compile(rb"\[redacted:[A-Za-z0-9_.-]+\]")
 
 
-def redact(data: bytes, secrets: Mapping[str, str]) -> tuple[bytes, dict[str, int]]:
-    """``data`` with every form of every secret replaced by a placeholder that names it.
+class Redactor:
+    """Finds and replaces what is secret. Threads may share one.
 
-    Gives the clean bytes and, per name, how many places were replaced. Values shorter than six
-    characters are left: replacing them would shred ordinary text.
+    ``counts`` of what it gives say how many places of each kind there were: a known value by its
+    name, a credential by its kind.
     """
-    counts: dict[str, int] = {}
-    for name, value in secrets.items():
-        if len(value) < _SHORTEST:
-            continue
-        for form in _forms(value):
-            found = data.count(form)
-            if found:
-                data = data.replace(form, f"[redacted: {name}]".encode())
-                counts[name] = counts.get(name, 0) + found
-    return data, counts
+
+    def __init__(self, values: Mapping[str, str], scan: Scan | None = None) -> None:
+        self._values = ExactValues(values)
+        self._scan = scan
+
+    def spans(self, data: bytes, *, cut: bool = False) -> list[Span]:
+        """The places that have to go, in order and without overlaps.
+
+        With ``cut``, the data may have been cut off in the middle of something secret.
+        """
+        found = self._values.spans(data, cut=cut)
+        found += find_credentials(data)
+        if self._scan is not None:
+            found += self._scan(data)
+        spared = _placeholders(data, found)
+        return merged(span for span in found if not any(_inside(span, old) for old in spared))
+
+    def redact(self, data: bytes, *, cut: bool = False) -> tuple[bytes, Counter[str]]:
+        """``data`` with a placeholder for everything secret, and the counts."""
+        spans = self.spans(data, cut=cut)
+        return replaced(data, spans), counted(spans)
+
+    def redact_text(self, text: str) -> tuple[str, Counter[str]]:
+        """The same for text."""
+        clean, counts = self.redact(text.encode("utf-8", "surrogatepass"))
+        return (clean.decode("utf-8", "surrogatepass"), counts) if counts else (text, counts)
+
+    def redact_plain(self, value: Any) -> tuple[Any, Counter[str]]:  # noqa: ANN401 - plain JSON
+        """The same for every text in plain JSON values, keys included."""
+        counts: Counter[str] = Counter()
+
+        def text(value: str) -> str:
+            clean, found = self.redact_text(value)
+            counts.update(found)
+            return clean
+
+        return _mapped(value, text), counts
+
+    def known_values(self, data: bytes) -> list[str]:
+        """The names of known values that stand in ``data`` still, outside of placeholders."""
+        found = self._values.spans(data)
+        spared = _placeholders(data, found)
+        return sorted(
+            {span.kind for span in found if not any(_inside(span, old) for old in spared)}
+        )
 
 
-def _forms(value: str) -> tuple[bytes, ...]:
-    raw = value.encode()
-    found = {
-        raw,
-        quote(value, safe="").encode(),
-        quote_plus(value).encode(),
-        json.dumps(value)[1:-1].encode(),
-        base64.b64encode(raw),
-        base64.urlsafe_b64encode(raw),
-    }
-    # The longest first, so that a form that contains another is not left in halves.
-    return tuple(sorted(found, key=lambda form: (-len(form), form)))
+def _mapped(value: Any, text: Callable[[str], str]) -> Any:  # noqa: ANN401 - plain JSON
+    if isinstance(value, str):
+        return text(value)
+    if isinstance(value, dict):
+        return {_mapped(key, text): _mapped(item, text) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_mapped(item, text) for item in value]
+    return value
+
+
+def _placeholders(data: bytes, found: Iterable[Span]) -> list[tuple[int, int]]:
+    """Where placeholders stand already; looked for only if something was found."""
+    if not any(True for _ in found):
+        return []
+    return [match.span() for match in _PLACEHOLDER.finditer(data)]
+
+
+def _inside(span: Span, place: tuple[int, int]) -> bool:
+    return place[0] <= span.start and span.end <= place[1]

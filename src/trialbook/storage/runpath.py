@@ -11,6 +11,8 @@ RUN_ATTRIBUTES = b"""\
 # Records are kept and shown byte for byte, whatever this clone or another folder configures:
 # no line ends converted, no filters, no keywords; but diffs stay readable.
 * -text -filter -ident -whitespace -export-subst !working-tree-encoding !diff
+# The whole of a log that was cut: a pointer here, its content a Git LFS object.
+*/*/r*/full/** filter=lfs diff=lfs merge=lfs
 """
 """The ``.gitattributes`` of a run's folder; part of the commit that adds the plan."""
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from trialbook.errors import Problem, UserError
 from trialbook.formats.document import Document, Pointer
 from trialbook.formats.mistakes import nearest
 from trialbook.model.acceptance import PolicyError, parse_policy
-from trialbook.model.suite import Comparison, Limits, Suite, merge_limits
+from trialbook.model.suite import ArtifactPolicy, Comparison, Limits, Suite, merge_limits
 from trialbook.registry import Registry
 from trialbook.storage.suite_candidates import build_waivers, check_waivers
 from trialbook.storage.suite_configurations import (
@@ -190,9 +191,16 @@ def _build(found: _Found, document: Document) -> Suite:
         repetitions=int(written.get("repetitions", DEFAULT_REPETITIONS)),
         limits=merge_limits(Limits(), written.get("limits")),
         limits_are_failures=written.get("limits_are_failures", True),
+        artifacts=_artifacts(written),
         rerun=dict(written.get("rerun", {})),
         compare=Comparison(**compare) if compare else None,
         waivers=build_waivers(document),
         description=written.get("description", ""),
         files=reading.digests("suite"),
     )
+
+
+def _artifacts(written: Mapping[str, Any]) -> ArtifactPolicy:
+    policy = ArtifactPolicy(**written.get("artifacts", {}))
+    keep = policy.keep_kb
+    return replace(policy, keep_kb=None if keep is None else float(keep))

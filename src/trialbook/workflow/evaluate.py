@@ -279,6 +279,7 @@ class _Run:
 
     def _record(self, bundle: TrialBundle) -> None:
         trial = bundle.record
+        self._ledger.large.add(bundle.large)
         self._ledger.commit(bundle_files(bundle, f"runs/{self._plan.path}"), trial_message(trial))
         self._journal.committed(trial.path)
         self._trials.append(trial)

@@ -8,6 +8,7 @@ import platform
 from trialbook import __version__
 from trialbook.model.plan import Runner
 from trialbook.process import git_version
+from trialbook.storage.scanner import installed_scanner
 
 
 def this_runner() -> Runner:
@@ -18,4 +19,5 @@ def this_runner() -> Runner:
         platform=f"{platform.system()} {platform.machine()}",
         git=git_version(),
         cpus=os.cpu_count(),
+        scanner=installed_scanner(),
     )

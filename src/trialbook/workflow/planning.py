@@ -117,6 +117,7 @@ def make_plan(
         compare=suite.compare,
         rerun=_ALWAYS_RERUN | suite.rerun,
         limits_are_failures=suite.limits_are_failures,
+        artifacts=suite.artifacts,
         runner=this_runner(),
         plugins=tuple(_plugins(suite, configurations.values(), registry)),
         suite_digest=digest_of_files(suite.every_file()),

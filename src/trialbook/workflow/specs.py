@@ -54,6 +54,7 @@ class PlanInUse:
             sandbox=planned.sandbox,
             accept=self.plan.accept,
             limits_are_failures=self.plan.limits_are_failures,
+            artifacts=self.plan.artifacts,
             source=self.plan.tasks[slot.task].source,
             snapshot_tree=self.plan.tasks[slot.task].tree,
             workspace_tree=planned.workspaces[slot.task],

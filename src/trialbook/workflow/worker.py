@@ -18,6 +18,7 @@ from trialbook.grading.grade import grade_artifacts
 from trialbook.model.acceptance import parse_policy
 from trialbook.model.digest import sha256
 from trialbook.model.outcome import Outcome
+from trialbook.model.runfiles import PATCH
 from trialbook.model.trial import (
     ChangeRecord,
     GradeSummary,
@@ -26,9 +27,11 @@ from trialbook.model.trial import (
     TrialSpec,
 )
 from trialbook.registry import Registry
-from trialbook.storage.redact import redact
+from trialbook.storage.redact import Redactor
 from trialbook.storage.repository import Store
+from trialbook.storage.scanner import Scanner, installed_scanner
 from trialbook.system import System, timestamp
+from trialbook.workflow.keeping import Keeper, Kept
 
 
 class TrialWorker:
@@ -90,18 +93,9 @@ class TrialWorker:
         *,
         graded_anyway: bool,
     ) -> TrialBundle:
-        files = dict(found.files)
-        if found.change is not None:
-            files["change.patch"] = found.change.patch
-        for grade in found.grades:
-            files[f"grades/{grade.grader}.json"] = to_json(grade)
-        secrets = secrets_of(spec.configuration, self._system.environ)
-        redactions: dict[str, int] = {}
-        for name, data in files.items():
-            files[name], counts = redact(data, secrets)
-            for secret, count in counts.items():
-                redactions[secret] = redactions.get(secret, 0) + count
-        clean_reason, _ = redact(reason.encode(), secrets)
+        keeper = self._keeper(spec)
+        patch = None if found.change is None else found.change.patch
+        kept = keeper.keep(found.files, patch, found.grades)
         record = Trial(
             run=spec.run,
             suite=spec.suite,
@@ -115,7 +109,7 @@ class TrialWorker:
             rerun_reason=spec.rerun_reason,
             incident=spec.incident,
             outcome=outcome,
-            reason=clean_reason.decode(),
+            reason=reason,
             graded_anyway=graded_anyway,
             plan_commit=spec.plan_commit,
             plan_sha256=spec.plan_sha256,
@@ -126,13 +120,18 @@ class TrialWorker:
             workspace=found.workspace,
             attempts=tuple(found.attempts),
             usage=found.usage,
-            change=_change(found, files),
-            grades=tuple(_summary(grade, files) for grade in found.grades),
+            change=_change(found, kept),
+            grades=tuple(_summary(grade, kept.files) for grade in kept.grades),
             stages=tuple(found.stages),
-            redactions=redactions,
-            artifacts={name: sha256(files[name]) for name in sorted(files)},
+            cut=tuple(kept.cut),
+            artifacts={name: sha256(kept.files[name]) for name in sorted(kept.files)},
         )
-        return TrialBundle(record=record, files=files)
+        return keeper.bundle(record, kept)
+
+    def _keeper(self, spec: TrialSpec) -> Keeper:
+        secrets = secrets_of(spec.configuration, self._system.environ)
+        scan = Scanner(Path(spec.cache) / "scanner") if installed_scanner() else None
+        return Keeper(Redactor(secrets, scan), spec.artifacts)
 
 
 def cut_off(spec: TrialSpec, *, started: str, finished: str, reason: str) -> TrialBundle:
@@ -197,17 +196,18 @@ def _reason(outcome: Outcome, message: str) -> str:
     return message
 
 
-def _change(found: Findings, files: dict[str, bytes]) -> ChangeRecord | None:
+def _change(found: Findings, kept: Kept) -> ChangeRecord | None:
     change = found.change
     if change is None:
         return None
     return ChangeRecord(
         tree=change.tree,
-        patch_sha256=sha256(files["change.patch"]),
+        patch_sha256=sha256(kept.files[PATCH]),
         files=len(change.changed),
         insertions=change.insertions,
         deletions=change.deletions,
         omitted=change.omitted,
+        redacted=kept.patch_redacted,
     )
 
 
