@@ -1,4 +1,4 @@
-"""``trialbook suite``: check a suite, or start a new one."""
+"""``trialbook suite``: check, lock and bump a suite, or start a new one."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ import dataclasses
 import click
 
 from trialbook.cli.context import Context, pass_context
+from trialbook.cli.suite_lock import bump, lock
 from trialbook.errors import ExitCode, UserError
+from trialbook.formats.records import plain
 from trialbook.registry import Registry
 from trialbook.storage.scaffold import new_suite
 from trialbook.storage.suites import check_suite, load_suite
+from trialbook.workflow.locking import Standing, standing_of
 
 
 @click.group("suite", epilog="Example: trialbook suite check instruction-drift")
 def command() -> None:
-    """Check a suite, or start a new one."""
+    """Check, lock or bump a suite, or start a new one."""
 
 
 @command.command("check", epilog="Example: trialbook suite check instruction-drift")
@@ -26,7 +29,8 @@ def check(context: Context, *, suite: str, as_json: bool) -> int:
     """Report every mistake in the files of SUITE at once.
 
     Each is one line, `path:line:column: what is wrong; what to do`, with paths from the ledger's
-    folder down. The exit status is 0 if there is none, and 2 otherwise.
+    folder down. Then it says whether the suite is locked, and what is not as locked. The exit
+    status is 0 if there is nothing to fix, and 2 otherwise.
     """
     root = context.root()
     registry = Registry()
@@ -38,6 +42,7 @@ def check(context: Context, *, suite: str, as_json: bool) -> int:
         context.json({"suite": suite, "ok": False, "problems": found})
         return ExitCode.FIX
     loaded = load_suite(root, suite, registry)
+    standing = standing_of(root, loaded, registry)
     tasks = [task.name for task in loaded.tasks]
     configurations = [item.name for item in loaded.configurations]
     if as_json:
@@ -49,12 +54,14 @@ def check(context: Context, *, suite: str, as_json: bool) -> int:
                 "protocol": loaded.protocol,
                 "tasks": tasks,
                 "configurations": configurations,
+                "lock": _lock_json(standing),
             }
         )
     else:
         counts = f"{_count(tasks, 'task')}, {_count(configurations, 'configuration')}"
         context.result(f"suite {suite}: {counts}, protocol {loaded.protocol}: no problems")
-    return ExitCode.DONE
+        _say_lock(context, standing)
+    return ExitCode.FIX if standing.differing else ExitCode.DONE
 
 
 @command.command("new", epilog="Example: trialbook suite new refunds")
@@ -79,3 +86,40 @@ def new(context: Context, *, name: str) -> int:
 
 def _count(things: list[str], noun: str) -> str:
     return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"
+
+
+def _say_lock(context: Context, standing: Standing) -> None:
+    """One line on the lock, and what is not as locked below it."""
+    stored = standing.stored
+    if stored is None:
+        context.result(
+            f"lock: none, so runs are drafts; {context.program} suite lock {standing.suite}"
+        )
+    elif standing.differing:
+        context.result(f"lock: {stored.path}, and not as locked:")
+        for one in standing.differing:
+            context.result(f"  {one}")
+        context.result(f"put them back, or: {context.program} suite bump {standing.suite}")
+    elif standing.uncommitted:
+        first = standing.uncommitted[0]
+        context.result(f"lock: {stored.path}, everything as locked, but not in git ({first});")
+        context.result("runs are drafts until you commit it:")
+        for step in standing.advice:
+            context.result(f"  {step}")
+    else:
+        context.result(f"lock: {stored.path}, everything as locked")
+
+
+def _lock_json(standing: Standing) -> dict[str, object]:
+    stored = standing.stored
+    return {
+        "path": stored.path if stored else None,
+        "sha256": stored.sha256 if stored else None,
+        "draft_because": standing.draft_because,
+        "differing": [plain(one) for one in standing.differing],
+        "uncommitted": [plain(one) for one in standing.uncommitted],
+    }
+
+
+command.add_command(lock)
+command.add_command(bump)

@@ -262,17 +262,17 @@ EDITS: dict[str, Edit] = {
 }
 
 
-def main(arguments: list[str]) -> int:
-    """The exit status: 0 done, 1 wrong snapshot, 2 wrong use."""
-    if len(arguments) != 1 or arguments[0] not in EDITS:
-        print(f"usage: near_miss.py TASK\ntasks: {', '.join(EDITS)}", file=sys.stderr)
+def make(program: str, edits: dict[str, Edit], arguments: list[str]) -> int:
+    """Make one task's edits; the exit status: 0 done, 1 wrong snapshot, 2 wrong use."""
+    if len(arguments) != 1 or arguments[0] not in edits:
+        print(f"usage: {program} TASK\ntasks: {', '.join(edits)}", file=sys.stderr)
         return 2
     draft = Draft(Path.cwd())
     try:
-        EDITS[arguments[0]](draft)
+        edits[arguments[0]](draft)
     except AnchorError as problem:
         print(
-            f"near_miss.py: {problem}; the edit was made for another snapshot of {arguments[0]}",
+            f"{program}: {problem}; the edit was made for another snapshot of {arguments[0]}",
             file=sys.stderr,
         )
         return 1
@@ -281,4 +281,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(make("near_miss.py", EDITS, sys.argv[1:]))
