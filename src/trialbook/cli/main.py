@@ -29,7 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "show": ("trialbook.cli.show", "Show a run or a trial."),
     "site": ("trialbook.cli.site", "Build or serve the static site."),
     "status": ("trialbook.cli.status", "List the runs of this ledger."),
-    "suite": ("trialbook.cli.suite", "Check a suite, or start a new one."),
+    "suite": ("trialbook.cli.suite", "Check, lock or bump a suite, or start a new one."),
     "task": ("trialbook.cli.task", "Start a new task."),
 }
 
