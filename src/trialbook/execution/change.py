@@ -73,7 +73,17 @@ def capture(
     else:
         # An agent may remove or replace the very folder it was given: then nothing is left.
         found = FolderTree(tree=store.add_tree([]), omitted=())
-    difference = diff_trees(store, baseline_tree, found.tree)
+    patch, changed = difference_of(store, baseline_tree, found.tree)
+    return Change(tree=found.tree, patch=patch, changed=changed, omitted=found.omitted)
+
+
+def difference_of(store: Store, old: str, new: str) -> tuple[bytes, tuple[ChangedFile, ...]]:
+    """The patch from one tree to another, and the files in it.
+
+    Raises:
+        EnvironmentProblem: git is missing or fails.
+    """
+    difference = diff_trees(store, old, new)
     changed = tuple(
         ChangedFile(
             status=item.status,
@@ -84,4 +94,4 @@ def capture(
         )
         for item in difference.differences
     )
-    return Change(tree=found.tree, patch=difference.patch, changed=changed, omitted=found.omitted)
+    return difference.patch, changed

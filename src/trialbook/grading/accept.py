@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from trialbook.model.acceptance import Policy
 from trialbook.model.grade import Grade, GradeStatus
 from trialbook.model.outcome import Outcome
+
+GRADED_ANYWAY = "; graded anyway: "
+"""What stands in a reason between the limit that was reached and what the graders said."""
 
 _NAMED = 3
 
@@ -39,6 +43,34 @@ def decide(policy: Policy, grades: Mapping[str, Grade]) -> tuple[Outcome, str]:
     if policy.holds(answers):
         return Outcome.ACCEPTED, reason
     return Outcome.REJECTED, reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """A ceiling that the agent reached before it was graded all the same.
+
+    ``message`` says which; ``fails`` whether reaching it fails the trial whatever the grades say.
+    """
+
+    outcome: Outcome
+    message: str
+    fails: bool
+
+
+def decide_after(
+    policy: Policy, grades: Iterable[Grade], limit: Limit | None
+) -> tuple[Outcome, str, bool]:
+    """Outcome, one sentence that says why, and whether it was graded after a limit.
+
+    After a limit, the limit stands, unless the plan lets a pass count; broken rules always count.
+    """
+    outcome, reason = decide(policy, {grade.grader: grade for grade in grades})
+    if limit is None:
+        return outcome, reason, False
+    passes = outcome is Outcome.ACCEPTED and not limit.fails
+    if passes or outcome is Outcome.POLICY_VIOLATION:
+        return outcome, f"{reason}; {limit.message}", True
+    return limit.outcome, f"{limit.message}{GRADED_ANYWAY}{reason}", True
 
 
 def _all_of(grades: list[Grade]) -> str:

@@ -12,7 +12,7 @@ from trialbook.execution.launch import Launcher
 from trialbook.execution.room import secrets_of
 from trialbook.execution.trial import Findings, Subject, TrialRunner
 from trialbook.formats.records import to_json
-from trialbook.grading.accept import decide
+from trialbook.grading.accept import Limit, decide_after
 from trialbook.grading.grade import Subject as Artifacts
 from trialbook.grading.grade import grade_artifacts
 from trialbook.model.acceptance import parse_policy
@@ -82,7 +82,10 @@ class TrialWorker:
             return Outcome.CANCELLED, "the run was stopped before grading was done", False
         if fixed is not None and (fixed not in LIMIT_OUTCOMES or not found.grades):
             return fixed, _reason(fixed, result.message), False
-        return _graded(spec, found.grades, fixed, result.message)
+        limit = None
+        if fixed is not None:
+            limit = Limit(outcome=fixed, message=result.message, fails=spec.limits_are_failures)
+        return decide_after(parse_policy(spec.accept), found.grades, limit)
 
     def _bundle(
         self,
@@ -93,7 +96,7 @@ class TrialWorker:
         *,
         graded_anyway: bool,
     ) -> TrialBundle:
-        keeper = self._keeper(spec)
+        keeper = keeper_for(spec, self._system)
         patch = None if found.change is None else found.change.patch
         kept = keeper.keep(found.files, patch, found.grades)
         record = Trial(
@@ -128,10 +131,12 @@ class TrialWorker:
         )
         return keeper.bundle(record, kept)
 
-    def _keeper(self, spec: TrialSpec) -> Keeper:
-        secrets = secrets_of(spec.configuration, self._system.environ)
-        scan = Scanner(Path(spec.cache) / "scanner") if installed_scanner() else None
-        return Keeper(Redactor(secrets, scan), spec.artifacts)
+
+def keeper_for(spec: TrialSpec, system: System) -> Keeper:
+    """Takes out of a trial's files what is secret, and cuts what is too long."""
+    secrets = secrets_of(spec.configuration, system.environ)
+    scan = Scanner(Path(spec.cache) / "scanner") if installed_scanner() else None
+    return Keeper(Redactor(secrets, scan), spec.artifacts)
 
 
 def cut_off(spec: TrialSpec, *, started: str, finished: str, reason: str) -> TrialBundle:
@@ -174,20 +179,6 @@ def _all_changed(change: Change) -> tuple[ChangedFile, ...]:
     """What differs, with what the patch leaves out: a file too large to keep is changed too."""
     omitted = (ChangedFile(status="omitted", path=file.path) for file in change.omitted)
     return (*change.changed, *omitted)
-
-
-def _graded(
-    spec: TrialSpec, grades: tuple[Grade, ...], limit: Outcome | None, message: str
-) -> tuple[Outcome, str, bool]:
-    """As the graders say; after a limit, the limit stands unless the plan lets a pass count."""
-    policy = parse_policy(spec.accept)
-    outcome, reason = decide(policy, {grade.grader: grade for grade in grades})
-    if limit is None:
-        return outcome, reason, False
-    passes = outcome is Outcome.ACCEPTED and not spec.limits_are_failures
-    if passes or outcome is Outcome.POLICY_VIOLATION:
-        return outcome, f"{reason}; {message}", True
-    return limit, f"{message}; graded anyway: {reason}", True
 
 
 def _reason(outcome: Outcome, message: str) -> str:
