@@ -48,6 +48,29 @@ def from_json(kind: type[T], data: bytes, where: str) -> T:
         raise RecordError(f"{where}: not a {kind.__name__.lower()} record: {error}") from error
 
 
+def is_canonical(value: Any, data: bytes) -> bool:  # noqa: ANN401 - any record
+    """Whether these bytes are what `to_json` writes for the value that was read from them.
+
+    Fields that an older version did not know may be missing; nothing else may differ.
+    """
+    quick = msgspec.json.format(msgspec.json.encode(value), indent=2)
+    if data == quick + b"\n":
+        return True
+    given = json.loads(data)
+    text = json.dumps(given, indent=2, ensure_ascii=False)
+    return data == text.encode("utf-8", "replace") + b"\n" and _within(given, plain(value))
+
+
+def _within(given: Any, whole: Any) -> bool:  # noqa: ANN401 - any JSON values
+    """Whether ``given`` is ``whole``, but for keys of objects that may be missing."""
+    if isinstance(given, dict) and isinstance(whole, dict):
+        known = [key for key in whole if key in given]
+        return list(given) == known and all(_within(given[key], whole[key]) for key in known)
+    if isinstance(given, list) and isinstance(whole, list | tuple):
+        return len(given) == len(whole) and all(map(_within, given, whole))
+    return bool(given == whole) and type(given) is type(whole)
+
+
 def from_plain(kind: type[T], value: Any, where: str) -> T:  # noqa: ANN401 - any JSON value
     """The value that plain JSON values (of a YAML file, say) hold.
 

@@ -23,7 +23,7 @@ _OFFSET_DELTA = 6
 _REFERENCE_DELTA = 7
 _NEAR = 48
 _LARGEST_GUESS = 1 << 20
-_BASES_BYTES = 48 << 20
+_BASES_BYTES = 24 << 20
 _KEPT_BASE_BYTES = 1 << 20
 
 _word = struct.Struct(">I").unpack_from
@@ -31,25 +31,28 @@ _double = struct.Struct(">Q").unpack_from
 
 
 class Bases:
-    """Objects that deltas were applied to, kept because the next delta often wants the same one."""
+    """Objects that deltas were applied to, kept because the next delta often wants the same one.
+
+    Known by the number of the pack and the offset in it.
+    """
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[int, int], tuple[int, bytes]] = {}
+        self._young: dict[tuple[int, int], tuple[int, bytes]] = {}
+        self._old: dict[tuple[int, int], tuple[int, bytes]] = {}
         self._bytes = 0
 
     def get(self, key: tuple[int, int]) -> tuple[int, bytes] | None:
-        """What was kept for a pack (by its number) and an offset in it."""
-        return self._kept.get(key)
+        """Kind and bytes of what was kept."""
+        return self._young.get(key) or self._old.get(key)
 
     def keep(self, key: tuple[int, int], kind: int, data: bytes) -> None:
-        """Keep an object, and let go of the oldest ones when there are too many bytes."""
-        if len(data) > _KEPT_BASE_BYTES or key in self._kept:
+        """Keep an object; what was kept longest goes when there are too many bytes."""
+        if len(data) > _KEPT_BASE_BYTES:
             return
-        self._kept[key] = kind, data
+        if self._bytes > _BASES_BYTES:
+            self._old, self._young, self._bytes = self._young, {}, 0
+        self._young[key] = kind, data
         self._bytes += len(data)
-        while self._bytes > _BASES_BYTES:
-            oldest = next(iter(self._kept))
-            self._bytes -= len(self._kept.pop(oldest)[1])
 
 
 class Pack:
@@ -73,20 +76,29 @@ class Pack:
         if len(self._index) < self._offsets_at + self._count * 4:
             raise ValueError(f"{index.name} ends too early")
 
+    def get(self, oid: bytes) -> tuple[int, bytes] | None:
+        """Kind (1 commit, 2 tree, 3 blob, 4 tag) and bytes of an object by its id, or None.
+
+        Raises:
+            ValueError, IndexError, zlib.error: the pack is damaged there.
+        """
+        offset = self.find(oid)
+        return None if offset is None else self._read(offset)
+
     def find(self, oid: bytes) -> int | None:
         """The offset of an object by its 20 bytes of id, or None."""
         first = oid[0]
         low, high = self._fanout[first], self._fanout[first + 1]
-        if low >= high:
-            return None
         # Ids are spread evenly: look where this one should be, and around it.
-        guess = low + (high - low) * int.from_bytes(oid[1:4], "big") // 0x1000000
-        start, end = max(low, guess - _NEAR), min(high, guess + _NEAR)
-        at = self._within(oid, start, end)
-        if at is None and (start > low or end < high):
-            at = self._within(oid, low, high)
-        if at is None:
-            return None
+        guess = low + ((high - low) * (oid[1] << 8 | oid[2]) >> 16)
+        start = _NAMES_AT + max(low, guess - _NEAR) * _ID
+        found = self._index.find(oid, start, _NAMES_AT + min(high, guess + _NEAR) * _ID)
+        at, rest = divmod(found - _NAMES_AT, _ID)
+        if found < 0 or rest:
+            slow = self._within(oid, low, high)
+            if slow is None:
+                return None
+            at = slow
         offset: int = _word(self._index, self._offsets_at + at * 4)[0]
         if offset & _LARGE:
             table = self._offsets_at + self._count * 4
@@ -102,12 +114,7 @@ class Pack:
             at += 1
         return None
 
-    def read(self, offset: int) -> tuple[int, bytes]:
-        """Kind (1 commit, 2 tree, 3 blob, 4 tag) and bytes of the object at an offset.
-
-        Raises:
-            ValueError, IndexError, zlib.error: the pack is damaged there.
-        """
+    def _read(self, offset: int) -> tuple[int, bytes]:
         deltas: list[tuple[int, bytes]] = []
         while (known := self._bases.get((self._number, offset))) is None:
             kind, base, data = self._entry(offset)

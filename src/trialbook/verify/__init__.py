@@ -1,0 +1,3 @@
+"""Whether a ledger can be believed: its history, its objects, and whether its records agree."""
+
+from __future__ import annotations

@@ -1,0 +1,353 @@
+"""What each commit did to the records, seen against every one of its parents.
+
+A path below ``runs/<suite>/<run>/``, or a lock of a suite, that a parent has must be in the child
+with the same mode and bytes: a merge that drops what one side had is caught like any other commit.
+Parts of trees that are the same are never opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import NamedTuple
+
+from trialbook.model.runfiles import GENERATIONS, INCIDENTS, PLAN, REGRADES, rerun_of
+from trialbook.storage.objects import DIRECTORY
+from trialbook.storage.raw_objects import Entry, entry_of
+from trialbook.verify.codes import Code
+from trialbook.verify.commits import Commit
+from trialbook.verify.findings import Findings
+from trialbook.verify.trees import Trees
+
+
+class Added(NamedTuple):
+    """When a trial's folder came in.
+
+    ``planned`` says that a parent of the commit had the run's plan; ``follows`` that a parent had
+    the trial before it in its chain (always true of first trials).
+    """
+
+    commit: bytes
+    planned: bool
+    follows: bool
+
+
+@dataclass(slots=True)
+class RunHistory:
+    """When each part of a run came in; paths are relative to the run's folder.
+
+    ``files`` holds the files outside of trials; ``later`` the files that were added to a trial's
+    folder when that was there already.
+    """
+
+    trials: dict[bytes, list[Added]] = field(default_factory=dict)
+    files: dict[bytes, list[bytes]] = field(default_factory=dict)
+    later: dict[bytes, bytes] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class History:
+    """What all commits did. ``writers`` are those that added something, oldest first."""
+
+    runs: dict[bytes, RunHistory] = field(default_factory=dict)
+    writers: list[bytes] = field(default_factory=list)
+
+    def run(self, path: bytes) -> RunHistory:
+        """The history of one run, by ``<suite>/<run>``."""
+        return self.runs.setdefault(path, RunHistory())
+
+
+class _Level(IntEnum):
+    """Where in the ledger a tree stands. Below RUN, everything is a record."""
+
+    ABOVE = 0
+    ROOT = 1
+    RUNS = 2
+    SUITE = 3
+    SUITES = 4
+    SUITE_SOURCE = 5
+    LOCKS = 6
+    RUN = 7
+    TASK = 8
+    CONFIGURATION = 9
+    TRIAL = 10
+    INSIDE = 11
+
+
+_ID = 20
+_PLAN = PLAN.encode()
+_NO_TASKS = frozenset(name.encode() for name in (GENERATIONS, INCIDENTS, REGRADES))
+
+
+def _below_root(name: bytes) -> _Level | None:
+    return {b"runs": _Level.RUNS, b"suites": _Level.SUITES}.get(name)
+
+
+def _below_suite(name: bytes) -> _Level | None:
+    return _Level.LOCKS if name == b"locks" else None
+
+
+def _below_run(name: bytes) -> _Level:
+    return _Level.INSIDE if name in _NO_TASKS else _Level.TASK
+
+
+def _below_configuration(name: bytes) -> _Level:
+    return _Level.TRIAL if rerun_of(name.decode("utf-8", "replace")) else _Level.INSIDE
+
+
+_BELOW: dict[_Level, _Level | Callable[[bytes], _Level | None]] = {
+    _Level.ROOT: _below_root,
+    _Level.RUNS: _Level.SUITE,
+    _Level.SUITE: _Level.RUN,
+    _Level.SUITES: _Level.SUITE_SOURCE,
+    _Level.SUITE_SOURCE: _below_suite,
+    _Level.LOCKS: _Level.INSIDE,
+    _Level.RUN: _below_run,
+    _Level.TASK: _Level.CONFIGURATION,
+    _Level.CONFIGURATION: _below_configuration,
+    _Level.TRIAL: _Level.INSIDE,
+    _Level.INSIDE: _Level.INSIDE,
+}
+"""What a folder in a folder of each level is; None is not opened."""
+
+
+class _Place(NamedTuple):
+    """A folder of the ledger: its level, its path in the repository, and the run it is in."""
+
+    level: _Level
+    path: bytes
+    run: bytes
+    planned: bool
+
+
+class HistoryWalk:
+    """Goes through the commits, parents first, and collects faults and what was added."""
+
+    def __init__(self, trees: Trees, findings: Findings, prefix: bytes) -> None:
+        self._trees = trees
+        self._findings = findings
+        self._prefix = prefix
+        self._above = [name for name in prefix.split(b"/") if name]
+        self._quiet: set[tuple[_Level | bytes, ...]] = set()
+        self._commit = b""
+        self._whole = True
+        self._losses = 0
+        self._additions = 0
+        self.history = History()
+
+    def go(self, commits: Mapping[bytes, Commit], tick: Callable[[], None]) -> History:
+        """Compare every commit with all of its parents."""
+        level = _Level.ABOVE if self._above else _Level.ROOT
+        top = _Place(level, b"", b"", planned=False)
+        for oid, commit in commits.items():
+            before = self._additions
+            self._commit, self._whole = oid, commit.whole
+            self._compare(top, commit.tree, [commits[parent].tree for parent in commit.parents])
+            if self._additions > before:
+                self.history.writers.append(oid)
+            tick()
+        return self.history
+
+    def _compare(self, place: _Place, child: bytes | None, parents: list[bytes]) -> None:
+        """What became of a folder. ``child`` is None where it is gone."""
+        if parents and all(parent == child for parent in parents):
+            return
+        if len(parents) < 2:  # noqa: PLR2004 - a merge has two and more
+            self._compare_line(place, child, parents)
+            return
+        pair: tuple[_Level | bytes, ...] = (place.level, child or b"", *sorted(parents))
+        if pair not in self._quiet:
+            before = self._losses, self._additions
+            self._compare_trees(place, child, parents)
+            if before == (self._losses, self._additions):
+                self._quiet.add(pair)
+
+    def _compare_line(self, place: _Place, child: bytes | None, parents: list[bytes]) -> None:
+        """One parent or none: go down for as long as one folder is all that differs.
+
+        A shortcut for what nearly every commit of a ledger does; `_compare_trees` says the rest.
+        """
+        while child is not None and parents:
+            now, old = self._read(child, place), self._read(parents[0], place)
+            if now is None or old is None:
+                return
+            fresh, gone = now - old, old - now
+            if len(fresh) != 1 or len(gone) != 1:
+                break
+            (new,), (was,) = fresh, gone
+            if new[:-_ID] != was[:-_ID]:
+                break
+            entry = entry_of(new)
+            level = self._level_below(place, entry)
+            if level is None:
+                break
+            if place.level is _Level.RUN:
+                place = place._replace(planned=_has([old], _PLAN))
+            place, child, parents = (
+                self._inside(place, entry.name, level),
+                entry.oid,
+                [was[-_ID:]],
+            )
+        self._compare_trees(place, child, parents)
+
+    def _compare_trees(self, place: _Place, child: bytes | None, parents: list[bytes]) -> None:
+        now = self._read(child, place)
+        before = [old for parent in parents if (old := self._read(parent, place)) is not None]
+        if now is None or len(before) < len(parents):
+            return
+        fresh = {raw: entry_of(raw) for raw in now.difference(*before)}
+        gone = [entry_of(raw) for old in before for raw in old - now]
+        if place.level is _Level.RUN:
+            place = place._replace(planned=_has(before, _PLAN))
+        olds = _by_name(gone)
+        if olds:
+            self._differences(place, now, fresh, olds)
+        for entry in sorted(fresh.values()):
+            if entry.name not in olds and self._whole:
+                self._added(place, entry, before)
+
+    def _differences(
+        self,
+        place: _Place,
+        now: frozenset[bytes],
+        fresh: Mapping[bytes, Entry],
+        olds: Mapping[bytes, list[Entry]],
+    ) -> None:
+        news = {entry.name: entry for entry in fresh.values()}
+        if any(name not in news for name in olds):
+            # A merge may have it as another parent does: nothing in it can be new then.
+            same = {entry.name: entry for entry in map(entry_of, now) if entry.name in olds}
+            for name in olds.keys() & (same.keys() - news.keys()):
+                olds[name].append(same[name])
+            news |= same
+        for name in sorted(olds):
+            self._differs(place, name, news.get(name), olds[name])
+
+    def _differs(self, place: _Place, name: bytes, new: Entry | None, olds: list[Entry]) -> None:
+        """What is left of something that parents have, and that is not the same now."""
+        folders: list[bytes] = []
+        level: _Level | None = None
+        for old in olds:
+            opened = self._level_below(place, old)
+            if opened is not None and (_is_folder(new) or _opens_lost(place.level)):
+                level = opened
+                folders.append(old.oid)
+            elif old != new:
+                self._lost(place, old, new)
+        if folders:
+            child = new.oid if new is not None and _is_folder(new) else None
+            self._compare(self._inside(place, name, level), child, folders)
+
+    def _read(self, oid: bytes | None, place: _Place) -> frozenset[bytes] | None:
+        return frozenset() if oid is None else self._trees.entries(oid, place.path, self._commit)
+
+    def _level_below(self, place: _Place, entry: Entry) -> _Level | None:
+        """The level of a folder that is to be opened; None for files and for what is no record."""
+        if entry.mode != DIRECTORY:
+            return None
+        if place.level is _Level.ABOVE:
+            depth = place.path.count(b"/") + 1 if place.path else 0
+            last = depth + 1 == len(self._above)
+            below = _Level.ROOT if last else _Level.ABOVE
+            return below if entry.name == self._above[depth] else None
+        rule = _BELOW[place.level]
+        return rule(entry.name) if callable(rule) else rule
+
+    def _inside(self, place: _Place, name: bytes, level: _Level | None) -> _Place:
+        path = place.path + b"/" + name if place.path else name
+        run = place.run
+        if level is _Level.RUN:
+            run = b"/".join(path.split(b"/")[-2:])
+        return _Place(level or _Level.INSIDE, path, run, place.planned)
+
+    def _lost(self, place: _Place, old: Entry, new: Entry | None) -> None:
+        """A file or folder that was there is changed or gone: a fault in a run, and for a lock."""
+        lock = place.level is _Level.LOCKS
+        run = place.level is _Level.SUITE and _is_folder(old)
+        if not (lock or run or place.level >= _Level.RUN):
+            return
+        self._losses += 1
+        path = place.path + b"/" + old.name
+        if new is None:
+            code = Code.LOCK_REMOVED if lock else Code.RECORD_REMOVED
+            what = "folder" if _is_folder(old) else "file"
+            detail = f"the {what} is gone, and a parent of the commit has it"
+        else:
+            plan = place.level is _Level.RUN and old.name == _PLAN
+            code = Code.PLAN_CHANGED if plan else Code.RECORD_CHANGED
+            code = Code.LOCK_CHANGED if lock else code
+            detail = _change(old, new)
+        shown = self._trees.shown(path)
+        self._findings.fault(code, detail, path=shown, commit=self._commit.hex())
+        # What the history keeps of it is held against its name as well.
+        self._trees.check(old, path, self._commit)
+
+    def _added(self, place: _Place, entry: Entry, before: list[frozenset[bytes]]) -> None:
+        """Something whose name no parent has."""
+        level = self._level_below(place, entry)
+        if level is _Level.TRIAL:
+            self._added_trial(place, entry.name, before)
+        elif level is not None:
+            self._compare(self._inside(place, entry.name, level), entry.oid, [])
+        elif place.level is _Level.LOCKS:
+            self._additions += 1
+        elif place.level >= _Level.RUN:
+            self._added_file(place, entry.name)
+
+    def _added_trial(self, place: _Place, name: bytes, before: list[frozenset[bytes]]) -> None:
+        self._additions += 1
+        follows = True
+        repetition, rerun = rerun_of(name.decode()) or (0, 0)
+        if rerun:
+            earlier = f"r{repetition}" + (f".rerun{rerun - 1}" if rerun > 1 else "")
+            follows = _has(before, earlier.encode())
+        trial = b"/".join([*place.path.split(b"/")[-2:], name])
+        added = Added(self._commit, place.planned, follows)
+        self.history.run(place.run).trials.setdefault(trial, []).append(added)
+
+    def _added_file(self, place: _Place, name: bytes) -> None:
+        self._additions += 1
+        run = self.history.run(place.run)
+        inside = (place.path + b"/" + name)[len(self._prefix + b"runs/" + place.run + b"/") :]
+        if place.level in (_Level.TRIAL, _Level.INSIDE) and _in_trial(inside):
+            run.later[inside] = self._commit
+        else:
+            run.files.setdefault(inside, []).append(self._commit)
+
+
+def _opens_lost(level: _Level) -> bool:
+    """Whether a folder that is gone is opened to see which records or locks went with it."""
+    return level < _Level.RUN and level is not _Level.SUITE
+
+
+def _by_name(entries: Iterable[Entry]) -> dict[bytes, list[Entry]]:
+    found: dict[bytes, list[Entry]] = {}
+    for entry in sorted(entries):
+        found.setdefault(entry.name, []).append(entry)
+    return found
+
+
+def _is_folder(entry: Entry | None) -> bool:
+    return entry is not None and entry.mode == DIRECTORY
+
+
+def _has(trees: Iterable[frozenset[bytes]], name: bytes) -> bool:
+    """Whether one of the trees has an entry of that name."""
+    middle, end = b" " + name + b"\0", len(name) + 22
+    return any(raw[-end:].startswith(middle) for tree in trees for raw in tree)
+
+
+def _in_trial(path: bytes) -> bool:
+    parts = path.split(b"/")
+    deep = len(parts) > 3  # noqa: PLR2004 - task, configuration, trial
+    return deep and rerun_of(parts[2].decode("utf-8", "replace")) is not None
+
+
+def _change(old: Entry, new: Entry) -> str:
+    if _is_folder(old) != _is_folder(new):
+        was, now = ("folder", "file") if _is_folder(old) else ("file", "folder")
+        return f"it was a {was} and became a {now}"
+    if old.oid == new.oid:
+        return f"its mode changed from {old.mode:06o} to {new.mode:06o}"
+    return f"its bytes changed: {old.oid.hex()} became {new.oid.hex()}"

@@ -1,0 +1,103 @@
+"""What came before what: records against the commits that added them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from trialbook.model.paths import path_to_text
+from trialbook.model.runfiles import PLAN, REPORT, RESULTS, TRIAL, FileKind, place_of
+from trialbook.verify.codes import Code
+from trialbook.verify.commits import Commit
+from trialbook.verify.findings import Findings
+from trialbook.verify.history import Added, RunHistory
+from trialbook.verify.run import RunAnswer
+
+_LATER = {FileKind.AMENDMENT, FileKind.REVIEW, FileKind.REGRADED_GRADE}
+
+
+class OrderCheck:
+    """Checks when the parts of runs came in."""
+
+    def __init__(self, commits: Mapping[bytes, Commit], findings: Findings) -> None:
+        self._commits = commits
+        self._findings = findings
+
+    def check(self, answer: RunAnswer, history: RunHistory) -> None:
+        """Check one run against its history."""
+        folder = f"runs/{answer.path}"
+        plans = history.files.get(PLAN.encode(), [])
+        for path, named in answer.trials.items():
+            for added in history.trials.get(path.encode("utf-8", "surrogateescape"), []):
+                self._trial(added, named, plans, f"{folder}/{path}")
+        for later, commit in history.later.items():
+            self._later(path_to_text(later), commit, folder)
+        self._results(history, folder)
+        self._regrades(history, folder)
+
+    def _trial(self, added: Added, named: str, plans: list[bytes], path: str) -> None:
+        commit = added.commit.hex()
+        if not added.planned:
+            detail = "no parent of the commit that added it has the plan"
+            self._findings.fault(Code.PLAN_AFTER_TRIAL, detail, path=path, commit=commit)
+        if not added.follows:
+            detail = "no parent of the commit that added it has the trial before it"
+            self._findings.fault(Code.RERUN_BEFORE_REPLACED, detail, path=path, commit=commit)
+        known = {oid.hex() for oid in plans}
+        if not plans or (named in known and (len(plans) == 1 or self._leads(added.commit, named))):
+            return
+        detail = f"it names {named or 'none'}, the plan was added by {' and '.join(sorted(known))}"
+        self._findings.fault(Code.PLAN_COMMIT_WRONG, detail, path=f"{path}/{TRIAL}", commit=commit)
+
+    def _leads(self, start: bytes, ancestor: str) -> bool:
+        """Whether a commit's history has another one."""
+        wanted = bytes.fromhex(ancestor)
+        seen = {start}
+        pending = [start]
+        while pending:
+            oid = pending.pop()
+            if oid == wanted:
+                return True
+            fresh = [one for one in self._commits[oid].parents if one not in seen]
+            seen.update(fresh)
+            pending += fresh
+        return False
+
+    def _later(self, path: str, commit: bytes, folder: str) -> None:
+        place = place_of(path)
+        if place is not None and place.kind in _LATER:
+            return
+        detail = "it was added to a trial that was in the ledger already"
+        self._findings.fault(Code.TRIAL_APART, detail, path=f"{folder}/{path}", commit=commit.hex())
+
+    def _results(self, history: RunHistory, folder: str) -> None:
+        for name in (RESULTS, REPORT):
+            for commit in history.files.get(name.encode(), [])[1:]:
+                self._findings.fault(
+                    Code.RESULTS_TWICE,
+                    f"it was added by {history.files[name.encode()][0].hex()} before",
+                    path=f"{folder}/{name}",
+                    commit=commit.hex(),
+                )
+        together = [set(history.files.get(name.encode(), [])) for name in (RESULTS, REPORT)]
+        for commit in sorted(together[0] ^ together[1]):
+            name = RESULTS if commit in together[0] else REPORT
+            self._findings.fault(
+                Code.RESULTS_APART,
+                "the commit adds only one of the two",
+                path=f"{folder}/{name}",
+                commit=commit.hex(),
+            )
+
+    def _regrades(self, history: RunHistory, folder: str) -> None:
+        """Later grades come in the commit of the record that names them."""
+        for path, commit in history.later.items():
+            place = place_of(path_to_text(path))
+            if place is None or place.kind is not FileKind.REGRADED_GRADE:
+                continue
+            if commit not in history.files.get(f"regrades/{place.id}.json".encode(), []):
+                self._findings.fault(
+                    Code.TRIAL_APART,
+                    f"the commit does not add regrades/{place.id}.json, which names it",
+                    path=f"{folder}/{path_to_text(path)}",
+                    commit=commit.hex(),
+                )

@@ -1,0 +1,224 @@
+"""One trial's folder against its record, its plan, and itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from trialbook.errors import Refused
+from trialbook.model.digest import sha256
+from trialbook.model.grade import Grade
+from trialbook.model.plan import Plan
+from trialbook.model.runfiles import PATCH, TRIAL, FileKind, place_of
+from trialbook.model.trial import GradeSummary, Trial
+from trialbook.storage.objects import REGULAR
+from trialbook.storage.raw_objects import Entry
+from trialbook.verify.codes import Code
+from trialbook.verify.findings import Findings
+from trialbook.verify.outcome import outcome_problem
+from trialbook.verify.reading import read_record
+from trialbook.verify.rules import NotHere, Rules
+from trialbook.verify.trees import Trees
+
+_LATER = {FileKind.AMENDMENT, FileKind.REVIEW, FileKind.REGRADED_GRADE}
+_LATER_FOLDERS = ("amendments/", "regrades/", "reviews/")
+
+
+class Checked(NamedTuple):
+    """A trial's record with its grades; ``later`` are the files that came after it, with bytes."""
+
+    trial: Trial
+    data: bytes
+    grades: dict[str, Grade]
+    later: dict[str, bytes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPlan:
+    """The plan of a run, and where: ``path`` is the run's folder from the ledger's root."""
+
+    plan: Plan
+    sha256: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialCheck:
+    """Checks trials of one run."""
+
+    run: RunPlan
+    trees: Trees
+    findings: Findings
+    rules: Rules
+    head: bytes
+
+    def check(self, trial_path: str, files: dict[str, Entry]) -> Checked | None:
+        """Check the trial in a folder; None if it has no record that can be read.
+
+        Args:
+            trial_path: The folder in the run.
+            files: Everything in it, by path in the folder.
+        """
+        folder = f"{self.run.path}/{trial_path}"
+        contents = self._contents(folder, files)
+        data = contents.pop(TRIAL, None)
+        if data is None:
+            if TRIAL not in files:
+                self._fault(Code.RECORD_MISSING, f"it has no {TRIAL}", folder)
+            return None
+        trial = read_record(Trial, data, f"{folder}/{TRIAL}", self.findings)
+        if trial is None:
+            return None
+        later = self._artifacts(trial, folder, files, contents)
+        self._identity(trial, trial_path, f"{folder}/{TRIAL}")
+        self._workspace(trial, f"{folder}/{TRIAL}")
+        grades = self._grades(trial, folder, contents)
+        self._change(trial, folder, contents)
+        if len(grades) == len(trial.grades):
+            problem = outcome_problem(self.run.plan, trial, grades, self.rules)
+            if problem:
+                self._fault(Code.OUTCOME_DIFFERS, problem, f"{folder}/{TRIAL}")
+        return Checked(trial, data, grades, later)
+
+    def _contents(self, folder: str, files: dict[str, Entry]) -> dict[str, bytes]:
+        """Every file's bytes. What cannot be read is a fault already, and left out."""
+        found: dict[str, bytes] = {}
+        for path, entry in files.items():
+            shown = f"{folder}/{path}"
+            if entry.mode != REGULAR:
+                self._fault(Code.FILE_MODE, f"its mode is {entry.mode:06o}", shown)
+                continue
+            data = self.trees.blob(entry.oid, shown.encode("utf-8", "surrogateescape"), self.head)
+            if data is not None:
+                found[path] = data
+        return found
+
+    def _artifacts(
+        self, trial: Trial, folder: str, files: dict[str, Entry], contents: dict[str, bytes]
+    ) -> dict[str, bytes]:
+        """Digests of everything that the record lists; gives what may come later than it."""
+        later: dict[str, bytes] = {}
+        listed = trial.artifacts
+        for path, data in contents.items():
+            digest = listed.get(path)
+            if digest is not None:
+                if sha256(data) != digest:
+                    detail = f"its sha256 is {sha256(data)}, recorded is {digest}"
+                    self._fault(Code.ARTIFACT_DIFFERS, detail, f"{folder}/{path}")
+            elif _may_be_later(trial.path, path):
+                later[path] = data
+            else:
+                detail = f"{TRIAL} does not list it"
+                self._fault(Code.FILE_UNLISTED, detail, f"{folder}/{path}")
+        for path in listed.keys() - files.keys():
+            detail = f"{TRIAL} lists it with sha256 {listed[path]}"
+            self._fault(Code.ARTIFACT_MISSING, detail, f"{folder}/{path}")
+        return later
+
+    def _identity(self, trial: Trial, trial_path: str, path: str) -> None:
+        plan = self.run.plan
+        said = f"{trial.suite}/{trial.run}/{trial.path}"
+        if said != f"{plan.suite}/{plan.run}/{trial_path}":
+            self._fault(Code.RECORD_MISPLACED, f"it is the record of {said}", path)
+        if (trial.protocol, trial.status) != (plan.protocol, plan.status):
+            detail = (
+                f"it is of protocol {trial.protocol} ({trial.status}), "
+                f"the plan of {plan.protocol} ({plan.status})"
+            )
+            self._fault(Code.RECORD_MISPLACED, detail, path)
+        if trial.plan_sha256 != self.run.sha256:
+            detail = f"its plan has sha256 {trial.plan_sha256}, the run's has {self.run.sha256}"
+            self._fault(Code.PLAN_DIGEST_WRONG, detail, path)
+
+    def _workspace(self, trial: Trial, path: str) -> None:
+        workspace = trial.workspace
+        task = self.run.plan.tasks.get(trial.task)
+        configuration = self.run.plan.configurations.get(trial.configuration)
+        if workspace is None or task is None or configuration is None:
+            return
+        planned = {
+            "source": (workspace.source, task.source),
+            "snapshot": (workspace.snapshot_tree, task.tree),
+            "baseline": (workspace.baseline_tree, configuration.workspaces.get(trial.task)),
+        }
+        for what, (recorded, wanted) in planned.items():
+            if recorded != wanted:
+                detail = f"its {what} is {recorded}, planned is {wanted}"
+                self._fault(Code.WORKSPACE_DIFFERS, detail, path)
+
+    def _grades(self, trial: Trial, folder: str, contents: dict[str, bytes]) -> dict[str, Grade]:
+        found: dict[str, Grade] = {}
+        for use in trial.grades:
+            name = f"grades/{use.grader}.json"
+            data = contents.get(name)
+            path = f"{folder}/{name}"
+            if data is None:
+                self._fault(Code.GRADE_DIFFERS, "the record names it, and it is not there", path)
+                continue
+            grade = read_record(Grade, data, path, self.findings)
+            if grade is None:
+                continue
+            found[use.grader] = grade
+            problem = grade_problem(use, grade, data)
+            if problem:
+                self._fault(Code.GRADE_DIFFERS, problem, path)
+        extra = {n for n in contents if n.startswith("grades/") and n in trial.artifacts}
+        for name in sorted(extra - {f"grades/{use.grader}.json" for use in trial.grades}):
+            detail = "the record lists it, and does not count it as a grade"
+            self._fault(Code.GRADE_DIFFERS, detail, f"{folder}/{name}")
+        return found
+
+    def _change(self, trial: Trial, folder: str, contents: dict[str, bytes]) -> None:
+        change, patch = trial.change, contents.get(PATCH)
+        path = f"{folder}/{PATCH}"
+        if change is None:
+            if patch is not None:
+                self._fault(Code.PATCH_DIFFERS, "the record knows of no change", path)
+            return
+        if patch is None:
+            self._fault(Code.PATCH_DIFFERS, "the record has a change, and the patch is gone", path)
+            return
+        if sha256(patch) != change.patch_sha256:
+            detail = f"its sha256 is {sha256(patch)}, recorded is {change.patch_sha256}"
+            self._fault(Code.PATCH_DIFFERS, detail, path)
+        if change.redacted:
+            self.findings.not_checked(
+                "patches against the final state",
+                "something secret was taken out of the patch",
+                "only a run without the secret can show it",
+            )
+            return
+        try:
+            tree = self.rules.patched(self.run.plan, trial, patch)
+        except NotHere as missing:
+            self.findings.not_checked(
+                "patches against the final state", missing.message, missing.hint
+            )
+        except Refused as refusal:
+            detail = f"it does not apply to the baseline: {refusal.message}"
+            self._fault(Code.PATCH_TREE_DIFFERS, detail, path)
+        else:
+            if tree != change.tree:
+                detail = f"it gives the tree {tree}, recorded is {change.tree}"
+                self._fault(Code.PATCH_TREE_DIFFERS, detail, path)
+
+    def _fault(self, code: Code, detail: str, path: str) -> None:
+        self.findings.fault(code, detail, path=path)
+
+
+def grade_problem(use: GradeSummary, grade: Grade, data: bytes) -> str | None:
+    """Where a grade is not what a record's line on it says, or None."""
+    if sha256(data) != use.sha256:
+        return f"its sha256 is {sha256(data)}, recorded is {use.sha256}"
+    recorded = (use.grader, use.status, use.accepted, use.passed, use.total)
+    said = (grade.grader, grade.status.value, grade.accepted, grade.passed, grade.total)
+    if recorded != said:
+        return f"it says {said}, recorded is {recorded}"
+    return None
+
+
+def _may_be_later(trial_path: str, path: str) -> bool:
+    if not path.startswith(_LATER_FOLDERS):
+        return False
+    place = place_of(f"{trial_path}/{path}")
+    return place is not None and place.kind in _LATER
