@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import click
+
 from trialbook.cli.context import Context
 from trialbook.cli.terminal import summary_text
 from trialbook.errors import ExitCode
 from trialbook.formats.records import plain
+from trialbook.formats.visible import visible_line
 from trialbook.reporting.summary import summarise
 from trialbook.workflow.evaluate import Ending
+from trialbook.workflow.withheld import Withheld
 
 
 def show_ending(context: Context, ending: Ending, *, as_json: bool) -> int:
@@ -21,6 +25,7 @@ def show_ending(context: Context, ending: Ending, *, as_json: bool) -> int:
                 "folder": f"runs/{ending.plan.path}",
                 "complete": ending.complete,
                 "interrupted": ending.interrupted,
+                "withheld": plain(ending.withheld),
                 "first_commit": ending.first,
                 "last_commit": ending.last,
                 "trials": [plain(trial) for trial in ending.trials],
@@ -29,7 +34,25 @@ def show_ending(context: Context, ending: Ending, *, as_json: bool) -> int:
     else:
         context.result(summary_text(summarise(ending.plan, ending.trials), colour=context.colour))
         _where(context, ending)
-    return ExitCode.INTERRUPTED if ending.interrupted else ExitCode.DONE
+    for kept_out in ending.withheld:
+        _complain(context, ending, kept_out)
+    if ending.interrupted:
+        return ExitCode.INTERRUPTED
+    return ExitCode.FIX if ending.withheld else ExitCode.DONE
+
+
+def _complain(context: Context, ending: Ending, trial: Withheld) -> None:
+    """An error of its own: what is kept out, why, where it is, and what a person can do."""
+    reasons = "\n".join(f"  {visible_line(reason)}" for reason in trial.reasons)
+    message = (
+        f"error: the trial {trial.path} is not in the ledger, since something secret cannot be "
+        f"taken out of it:\n{reasons}\n"
+        f"it is kept in {trial.folder}, readable by you only\n"
+        "hint: take that secret for disclosed and replace it; the slot counts as not run and the "
+        "run stays open; to have the trial done again, remove that folder and run "
+        f"`{context.program} resume {ending.plan.run}`"
+    )
+    click.echo(message, err=True)
 
 
 def _where(context: Context, ending: Ending) -> None:

@@ -17,6 +17,7 @@ from trialbook.model.outcome import Outcome
 from trialbook.model.plan import Plan
 from trialbook.model.trial import Trial, TrialSpec
 from trialbook.workflow.evaluate import Observer
+from trialbook.workflow.withheld import Withheld
 
 
 @contextmanager
@@ -64,6 +65,10 @@ class Lines:
             f" ({visible_line(trial.reason)})"
         )
 
+    def withheld(self, trial: Withheld) -> None:
+        """One line; what to do is said at the end."""
+        self._context.say(f"{trial.path}: withheld, not in the ledger")
+
     def tick(self) -> None:
         """Nothing."""
 
@@ -95,6 +100,10 @@ class LiveTable:
         """One more is done."""
         self._running.pop(trial.path, None)
         self._trials.append(trial)
+
+    def withheld(self, trial: Withheld) -> None:
+        """One is over, and is not done."""
+        self._running.pop(trial.path, None)
 
     def tick(self) -> None:
         """Nothing: the table draws itself."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 from trialbook.storage.credential_patterns import find_credentials
 from trialbook.storage.exact_values import SHORTEST, ExactValues
@@ -55,17 +54,6 @@ class Redactor:
         clean, counts = self.redact(text.encode("utf-8", "surrogatepass"))
         return (clean.decode("utf-8", "surrogatepass"), counts) if counts else (text, counts)
 
-    def redact_plain(self, value: Any) -> tuple[Any, Counter[str]]:  # noqa: ANN401 - plain JSON
-        """The same for every text in plain JSON values, keys included."""
-        counts: Counter[str] = Counter()
-
-        def text(value: str) -> str:
-            clean, found = self.redact_text(value)
-            counts.update(found)
-            return clean
-
-        return _mapped(value, text), counts
-
     def known_values(self, data: bytes) -> list[str]:
         """The names of known values that stand in ``data`` still, outside of placeholders."""
         found = self._values.spans(data)
@@ -73,16 +61,6 @@ class Redactor:
         return sorted(
             {span.kind for span in found if not any(_inside(span, old) for old in spared)}
         )
-
-
-def _mapped(value: Any, text: Callable[[str], str]) -> Any:  # noqa: ANN401 - plain JSON
-    if isinstance(value, str):
-        return text(value)
-    if isinstance(value, dict):
-        return {_mapped(key, text): _mapped(item, text) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_mapped(item, text) for item in value]
-    return value
 
 
 def _placeholders(data: bytes, found: Iterable[Span]) -> list[tuple[int, int]]:

@@ -29,9 +29,10 @@ from trialbook.storage.reader import Reader, RunRef
 from trialbook.system import System, timestamp
 from trialbook.workflow.interrupt import stop_on_signals
 from trialbook.workflow.journal import InFlight, Journal
-from trialbook.workflow.planning import DEFAULT_EXECUTOR, differences
+from trialbook.workflow.planning import DEFAULT_EXECUTOR, check_secrets, differences
 from trialbook.workflow.results import one_corrects, refresh_results, regenerate
 from trialbook.workflow.specs import PlanInUse, may_rerun, reruns_at_once
+from trialbook.workflow.withheld import Withheld
 from trialbook.workflow.worker import TrialWorker, bundle_files, cut_off
 
 _LOOK_SECONDS = 0.2
@@ -49,6 +50,9 @@ class Observer(Protocol):
     def finished(self, trial: Trial) -> None:
         """A trial is in the ledger."""
 
+    def withheld(self, trial: Withheld) -> None:
+        """A trial is over, but may not be committed."""
+
     def tick(self) -> None:
         """Time goes by."""
 
@@ -58,10 +62,15 @@ class Observer(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """How far a run came. ``first`` and ``last`` are the commits before and after it."""
+    """How far a run came. ``first`` and ``last`` are the commits before and after it.
+
+    ``withheld`` are trials that are over but may not be in the ledger, now or from earlier on:
+    their slots count as not run, and the run is not complete.
+    """
 
     plan: Plan
     trials: list[Trial]
+    withheld: tuple[Withheld, ...]
     complete: bool
     interrupted: bool
     first: str | None
@@ -178,6 +187,9 @@ class _Run:
             due = self._use.due(self._trials)
         else:
             due = choose(self._use, Reader.open(self._bench.root, self._ledger.ref))
+        kept_out = {trial.path for trial in self._journal.withheld.all()}
+        due = [spec for spec in due if spec.slot.trial_path(spec.rerun) not in kept_out]
+        check_secrets([spec.configuration for spec in due], self._bench.system)
         self._bench.observer.began(self._plan, list(self._trials))
         with stop_on_signals(self._cancel):
             self._work(due)
@@ -187,6 +199,7 @@ class _Run:
         return Ending(
             plan=self._plan,
             trials=list(self._trials),
+            withheld=tuple(self._journal.withheld.all()),
             complete=complete,
             interrupted=self._cancel.is_set(),
             first=first,
@@ -197,6 +210,7 @@ class _Run:
     def _settle(self) -> None:
         """Bring what a killed runner left into the ledger."""
         known = {trial.path for trial in self._trials}
+        known |= {trial.path for trial in self._journal.withheld.all()}
         for bundle in list(self._journal.spooled()):
             if bundle.record.path not in known:
                 self._record(bundle)
@@ -267,8 +281,13 @@ class _Run:
 
     def _finish(self, bundle: TrialBundle) -> list[TrialSpec]:
         """Commit a trial; gives the rerun that the policy asks for at once, if any."""
-        self._record(bundle)
         trial = bundle.record
+        if bundle.withheld:
+            self._journal.committed(trial.path)
+            kept = self._journal.withheld.all()
+            self._bench.observer.withheld(next(one for one in kept if one.path == trial.path))
+            return []
+        self._record(bundle)
         chain = sorted(
             (other for other in self._trials if other.slot == trial.slot),
             key=lambda other: other.rerun,

@@ -15,6 +15,7 @@ from trialbook.formats.records import pack, unpack
 from trialbook.model.digest import sha256
 from trialbook.model.trial import TrialBundle
 from trialbook.storage.files import write_atomic
+from trialbook.workflow.withheld import WithheldTrials
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,9 +28,10 @@ class InFlight:
 
 
 class Journal:
-    """The notes of one run, in ``folder``."""
+    """The notes of one run, in ``folder``; nothing secret is in them, but for ``withheld``."""
 
     def __init__(self, folder: Path) -> None:
+        self.withheld = WithheldTrials(folder / "withheld")
         self._flight = folder / "in-flight"
         self._spool = folder / "spool"
         self.lock = folder / "lock"
@@ -40,11 +42,14 @@ class Journal:
         write_atomic(self._flight / _name(path), pack(note))
 
     def finished(self, bundle: TrialBundle) -> None:
-        """Keep a finished trial until it is in the ledger."""
+        """Keep a finished trial until it is in the ledger, or for good if it may not be there."""
+        if bundle.withheld:
+            self.withheld.keep(bundle)
+            return
         write_atomic(self._spool / _name(bundle.record.path), pack(bundle))
 
     def committed(self, path: str) -> None:
-        """Forget a trial: its record is in the ledger."""
+        """Forget a trial: its record is in the ledger, or it is withheld."""
         (self._spool / _name(path)).unlink(missing_ok=True)
         (self._flight / _name(path)).unlink(missing_ok=True)
 

@@ -150,7 +150,7 @@ class Keeper:
             clean, counts = self._redactor.redact_text(value)
             kept.redactions += counts
             return clean
-        if isinstance(value, list):
+        if isinstance(value, list | tuple):
             return [self._values(kept, item, shown) for item in value]
         if not isinstance(value, dict):
             return value

@@ -25,6 +25,7 @@ from trialbook.model.plan import (
 from trialbook.model.suite import DEFAULT_SANDBOX, Configuration, Suite, Task, merge_limits
 from trialbook.process import git_version
 from trialbook.registry import Registry
+from trialbook.storage.redact import SHORTEST
 from trialbook.storage.repository import Store
 from trialbook.system import System, timestamp
 from trialbook.workflow.host import this_runner
@@ -88,7 +89,7 @@ def make_plan(
             "git is not installed, or not on the PATH: a run needs it for exact patches",
             hint="install git 2.30 or newer; reading a ledger works without",
         )
-    _check_secrets(suite.configurations, system)
+    check_secrets(suite.configurations, system)
     starts = _prepared(suite, root=root, system=system, say=say)
     refuse_drift(standing, _other_snapshots(standing, starts))
     moment = system.now()
@@ -198,13 +199,27 @@ def _chosen(kind: str, names: Iterable[str], known: tuple) -> tuple:  # type: ig
     return tuple(item for item in known if item.name in wanted)
 
 
-def _check_secrets(configurations: Iterable[Configuration], system: System) -> None:
+def check_secrets(configurations: Iterable[Configuration], system: System) -> None:
+    """Make sure that every secret is there, and can be kept out of the ledger.
+
+    Raises:
+        UserError: one is not set, or too short to be told from ordinary text.
+    """
+    named = {name for configuration in configurations for name in configuration.secrets}
+    short = [name for name in sorted(named) if 0 < len(system.environ.get(name, "")) < SHORTEST]
+    if short:
+        raise UserError(
+            f"the values of {', '.join(short)} have fewer than {SHORTEST} characters: they could "
+            "not be taken out of what agents print without taking out ordinary text too",
+            hint="use a longer value; what is no secret goes under `pass_environment`",
+        )
     missing = [
         f"{configuration.name}: {name}"
         for configuration in configurations
         for name in configuration.secrets
         if not system.environ.get(name)
     ]
+    missing = list(dict.fromkeys(missing))
     if missing:
         raise UserError(
             f"secrets are not set in the environment: {'; '.join(missing)}",
