@@ -21,10 +21,14 @@ from trialbook.system import System, timestamp
 # Command to the module that holds it and the line that `--help` shows; modules are imported only
 # when their command runs, so that `trialbook --help` starts as fast as click does.
 COMMANDS: dict[str, tuple[str, str]] = {
+    "amend": ("trialbook.cli.amend", "Correct a trial by a record of its own."),
     "eval": ("trialbook.cli.evaluate", "Run a suite and commit every trial to the ledger."),
     "grade": ("trialbook.cli.grade", "Grade a folder as it is, without an agent."),
+    "incident": ("trialbook.cli.incident", "Open, close and list incidents."),
     "init": ("trialbook.cli.init", "Make a ledger of your own."),
     "plugins": ("trialbook.cli.plugins", "List the plugins that are installed."),
+    "regrade": ("trialbook.cli.regrade", "Grade stored artifacts again, beside the old grades."),
+    "rerun": ("trialbook.cli.rerun", "Run slots again that ended without a valid execution."),
     "resume": ("trialbook.cli.resume", "Continue a run that was interrupted or killed."),
     "show": ("trialbook.cli.show", "Show a run or a trial."),
     "site": ("trialbook.cli.site", "Build or serve the static site."),

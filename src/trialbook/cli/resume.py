@@ -9,9 +9,8 @@ from trialbook.cli.ending import show_ending
 from trialbook.cli.progress import observer
 from trialbook.registry import Registry
 from trialbook.storage.reader import Reader
-from trialbook.storage.suites import load_suite
 from trialbook.workflow.evaluate import Bench, resume_run
-from trialbook.workflow.planning import Request, narrowed
+from trialbook.workflow.planned_suite import suite_of_plan
 
 
 @click.command("resume", epilog="Example: trialbook resume 20261130T151526Z-3f9c2d")
@@ -28,13 +27,7 @@ def command(context: Context, *, run: str, as_json: bool) -> int:
     registry = Registry()
     reader = Reader.open(root)
     ref = reader.resolve_run(run)
-    plan = reader.plan(ref)
-    request = Request(
-        tasks=tuple(plan.tasks),
-        configurations=tuple(plan.configurations),
-        repetitions=plan.repetitions,
-    )
-    suite = narrowed(load_suite(root, plan.suite, registry), request)
+    suite = suite_of_plan(reader.plan(ref), root, registry)
     with observer(context) as watching:
         bench = Bench(root=root, registry=registry, system=context.system, observer=watching)
         ending = resume_run(bench, suite, ref)

@@ -19,13 +19,14 @@ def to_yaml(values: Mapping[str, Any], *, lead: str = "") -> bytes:
         lead: Lines of comment for the top, without their ``#``.
     """
     comment = [f"# {line}".rstrip() for line in lead.splitlines()]
-    lines = [*comment, *_entries({key: v for key, v in values.items() if v not in (None, [], {})})]
+    said = {key: value for key, value in values.items() if value not in (None, [], (), {})}
+    lines = [*comment, *_entries(said)]
     return ("\n".join(lines) + "\n").encode()
 
 
 def _entries(values: Mapping[str, Any]) -> Iterator[str]:
     for key, value in values.items():
-        if isinstance(value, list) and value:
+        if isinstance(value, list | tuple) and value:
             yield f"{render(key)}:"
             for item in value:
                 yield from _item(item)

@@ -62,8 +62,9 @@ class Observer(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """How far a run came. ``first`` and ``last`` are the commits before and after it.
+    """How far a run came. ``trials`` are as they count, corrections included.
 
+    ``first`` and ``last`` are the commits before and after it.
     ``withheld`` are trials that are over but may not be in the ledger, now or from earlier on:
     their slots count as not run, and the run is not complete.
     """
@@ -196,9 +197,10 @@ class _Run:
         complete = not self._use.due(self._trials)
         if complete:
             self._close()
+        now = standings(Reader.open(self._bench.root, self._ledger.ref), ref)
         return Ending(
             plan=self._plan,
-            trials=list(self._trials),
+            trials=[one.trial for one in now],
             withheld=tuple(self._journal.withheld.all()),
             complete=complete,
             interrupted=self._cancel.is_set(),

@@ -1,0 +1,43 @@
+"""The suite that a run's plan was made from, as its files are now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from trialbook.errors import UserError
+from trialbook.model.plan import LOCKED, Plan
+from trialbook.model.suite import Suite
+from trialbook.registry import Registry
+from trialbook.storage.suites import load_suite
+from trialbook.workflow.locking import Standing, standing_of
+from trialbook.workflow.planning import Request, narrowed
+
+
+def suite_of_plan(plan: Plan, root: Path, registry: Registry) -> Suite:
+    """The suite with the plan's tasks, configurations and repetitions, from today's files.
+
+    Raises:
+        UserError: the suite has mistakes, lacks a task or configuration of the plan, or its
+            graders or rules are not those that were locked for the plan.
+    """
+    suite = load_suite(root, plan.suite, registry)
+    if plan.status == LOCKED and suite.protocol == plan.protocol:
+        _check_program(standing_of(root, suite, registry), suite)
+    request = Request(
+        tasks=tuple(plan.tasks),
+        configurations=tuple(plan.configurations),
+        repetitions=plan.repetitions,
+    )
+    return narrowed(suite, request)
+
+
+def _check_program(standing: Standing, suite: Suite) -> None:
+    """What is locked besides files: graders' versions, and rules that trialbook fills in."""
+    # Files are compared with the plan itself when the run goes on.
+    wrong = [one for one in standing.differing if not one.where.startswith(f"{suite.folder}/")]
+    if wrong:
+        told = "\n".join(f"  {one}" for one in wrong)
+        raise UserError(
+            f"not as protocol {standing.protocol} of the suite {suite.name} was locked:\n{told}",
+            hint="install what the lock names to go on, or start a new run with `trialbook eval`",
+        )
