@@ -23,10 +23,14 @@ def ledger(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_clean_suite_is_said_in_one_line(ledger: Path) -> None:
+def test_a_clean_suite_is_said_in_one_line_and_where_its_lock_is_in_another(ledger: Path) -> None:
     done = run("suite", "check", "ex", cwd=ledger / "suites/ex/tasks")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "suite ex: 1 task, 2 configurations, protocol 1: no problems\n"
+    lines = done.stdout.splitlines()
+    assert lines[0] == "suite ex: 1 task, 2 configurations, protocol 1: no problems"
+    assert lines[1].startswith("lock: none, so runs are drafts; ")
+    assert lines[1].endswith(" suite lock ex")
+    assert len(lines) == 2
 
 
 def test_mistakes_end_with_status_2_one_a_line(ledger: Path) -> None:
@@ -52,6 +56,13 @@ def test_the_check_speaks_json(ledger: Path) -> None:
         "protocol": 1,
         "tasks": ["greet-strangers"],
         "configurations": ["baseline", "candidate"],
+        "lock": {
+            "path": None,
+            "sha256": None,
+            "draft_because": "protocol 1 of the suite is not locked",
+            "differing": [],
+            "uncommitted": [],
+        },
     }
     file = ledger / "suites/ex/suite.yaml"
     file.write_text(file.read_text() + "x: 1\n")
@@ -105,7 +116,13 @@ def test_options_that_contradict_each_other_are_refused(ledger: Path) -> None:
     assert not (ledger / "suites/ex/tasks/two").exists()
 
 
-@pytest.mark.parametrize("words", ["suite", "suite check", "suite new", "task", "task new"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("suite", "suite check", "suite lock", "suite bump", "suite new"),
+        *("task", "task new", "compare"),
+    ],
+)
 def test_every_command_has_help_with_an_example(tmp_path: Path, words: str) -> None:
     done = run(*words.split(), "--help", cwd=tmp_path)
     assert done.returncode == 0

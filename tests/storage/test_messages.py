@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,6 +41,7 @@ def test_a_trial_says_what_and_how_it_ended_in_one_line() -> None:
         "Run: refunds/first\n"
         "Slot: negative-amount/current/r2\n"
         "Outcome: rejected\n"
+        "Status: draft\n"
     )
 
 
@@ -56,12 +59,12 @@ def test_a_rerun_names_what_it_replaces() -> None:
     assert subject == (
         "trial demo/alpha current r1.rerun1: agent_timeout (3/3 checks, 0/7 acceptance)"
     )
-    assert rest.endswith("Outcome: agent_timeout\nReplaces: alpha/current/r1\n")
+    assert rest.endswith("Outcome: agent_timeout\nStatus: draft\nReplaces: alpha/current/r1\n")
 
 
 def test_a_plan_says_how_much_will_be_run_and_why() -> None:
     assert plan_message(make_plan()) == (
-        "plan demo/first: 8 trials (2 tasks, 2 configurations, 2 repetitions)\n"
+        "plan demo/first (draft): 8 trials (2 tasks, 2 configurations, 2 repetitions)\n"
         "\n"
         "Should small fixes go to the candidate?\n"
         "\n"
@@ -78,7 +81,7 @@ def test_results_count_first_trials_over_all_scheduled_slots() -> None:
         make_trial("alpha", "candidate", 1, outcome=Outcome.REJECTED),
     ]
     assert results_message(make_plan(), trials) == (
-        "results demo/first: current 1/4, candidate 0/4 accepted\n"
+        "results demo/first (draft): current 1/4, candidate 0/4 accepted\n"
         "\n"
         "Counted over all scheduled slots, each by its first trial.\n"
         "\n"
@@ -97,7 +100,7 @@ def test_a_hostile_name_or_reason_forges_no_trailer(git: Git) -> None:
     raw = message.encode("utf-8", "replace")
     parsed = git.run("interpret-trailers", "--parse", stdin=raw).stdout.decode()
     keys = [line.partition(":")[0] for line in parsed.splitlines()]
-    assert keys == ["Run", "Slot", "Outcome", "Replaces"]
+    assert keys == ["Run", "Slot", "Outcome", "Status", "Replaces"]
     assert "\nOutcome: rejected\n" in "\n" + parsed
 
 
@@ -116,5 +119,13 @@ def test_a_message_keeps_its_shape_whatever_the_text(name: str, reason: str) -> 
     paragraphs = message.split("\n\n")
     assert "\n" not in paragraphs[0]
     assert paragraphs[-1].splitlines()[0] == "Run: demo/first"
-    assert paragraphs[-1].splitlines()[-1] == "Outcome: accepted"
+    assert paragraphs[-1].splitlines()[-2:] == ["Outcome: accepted", "Status: draft"]
     assert len(paragraphs) == (3 if reason.split() else 2)
+
+
+def test_what_is_of_a_locked_suite_is_not_called_a_draft() -> None:
+    plan = replace(make_plan(), status="locked")
+    assert plan_message(plan).startswith("plan demo/first: 8 trials")
+    assert "Protocol: 3 (locked)" in plan_message(plan)
+    assert results_message(plan, []).startswith("results demo/first: current 0/4")
+    assert "draft" not in trial_message(make_trial(status="locked"))

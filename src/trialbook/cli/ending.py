@@ -23,6 +23,8 @@ def show_ending(context: Context, ending: Ending, *, as_json: bool) -> int:
             {
                 "run": ending.plan.path,
                 "folder": f"runs/{ending.plan.path}",
+                "status": ending.plan.status,
+                "draft_because": ending.plan.draft_because,
                 "complete": ending.complete,
                 "interrupted": ending.interrupted,
                 "withheld": plain(ending.withheld),
@@ -59,6 +61,8 @@ def _where(context: Context, ending: Ending) -> None:
     folder = f"runs/{ending.plan.path}"
     span = f"{ending.first[:12]}..{ending.last[:12]}" if ending.first and ending.last else ""
     context.result("")
+    if ending.plan.draft_because:
+        context.result(f"draft    {ending.plan.draft_because}")
     context.result(f"folder   {folder}")
     context.result(f"commits  git log --oneline {span} -- {folder}".replace("  --", " --"))
     if span:

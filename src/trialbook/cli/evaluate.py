@@ -80,6 +80,8 @@ def _show_plan(context: Context, plan: Plan, *, as_json: bool) -> None:
         return
     slots = len(plan.schedule)
     context.result(f"suite           {plan.suite}, protocol {plan.protocol} ({plan.status})")
+    if plan.draft_because:
+        context.result(f"draft           {plan.draft_because}")
     context.result(f"decision        {plan.decision}")
     context.result(f"tasks           {', '.join(plan.tasks)}")
     for name, planned in plan.configurations.items():

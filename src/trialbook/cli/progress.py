@@ -47,9 +47,9 @@ class Lines:
         self._scheduled = len(plan.schedule)
         context = self._context
         context.say(
-            f"run {plan.path}: {len(plan.tasks)} tasks x {len(plan.configurations)} configurations "
-            f"x {plan.repetitions} repetitions = {self._scheduled} slots, {plan.jobs} at once, "
-            f"seed {plan.seed}"
+            f"run {plan.path} ({plan.status}): {len(plan.tasks)} tasks x "
+            f"{len(plan.configurations)} configurations x {plan.repetitions} repetitions = "
+            f"{self._scheduled} slots, {plan.jobs} at once, seed {plan.seed}"
         )
         if done:
             context.say(f"{self._done} of {self._scheduled} slots are on record already")
@@ -117,7 +117,10 @@ class LiveTable:
         if self._plan is None:
             return Text("")
         elapsed = int(self._clock() - self._began)
-        table = Table(title=f"{self._plan.path}  {elapsed // 60}:{elapsed % 60:02d}", box=None)
+        table = Table(
+            title=f"{self._plan.path} ({self._plan.status})  {elapsed // 60}:{elapsed % 60:02d}",
+            box=None,
+        )
         table.add_column("configuration")
         for name in ("done", "running", "left", "accepted", "spend"):
             table.add_column(name, justify="right")

@@ -156,7 +156,7 @@ def _trial_head(trial: Trial) -> Iterable[Part]:
     if trial.graded_anyway:
         yield safe("graded all the same, after the limit")
     yield ""
-    rows: list[tuple[str, str | Text]] = []
+    rows: list[tuple[str, str | Text]] = [("status", trial.status)]
     if trial.agent is not None:
         said = (
             f", says it is {trial.agent.reported_version}" if trial.agent.reported_version else ""

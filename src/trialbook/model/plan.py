@@ -15,6 +15,10 @@ from trialbook.model.suite import ArtifactPolicy, Comparison, Limits, Network
 
 SCHEDULE_METHOD = "eval-schedule/v1"
 
+DRAFT = "draft"
+LOCKED = "locked"
+"""What a plan and its trials may be: see `Plan`."""
+
 
 class SlotKey(NamedTuple):
     """One cell of a plan: task, configuration and repetition (counted from 1)."""

@@ -27,7 +27,7 @@ def notices(results: RunResults) -> tuple[Notice, ...]:
     summary = results.summary
     return (
         *_invalidated(results),
-        *_completeness(summary),
+        *_completeness(results, summary),
         *_natures(summary),
         *_incidents(results),
         *_corrections(results),
@@ -109,13 +109,13 @@ def _regrades(results: RunResults) -> Iterator[Notice]:
     yield Notice(code="regraded", title="Graded again", text=text)
 
 
-def _completeness(summary: Summary) -> Iterator[Notice]:
+def _completeness(results: RunResults, summary: Summary) -> Iterator[Notice]:
     if summary.draft:
         yield Notice(
             code="draft",
             title="Draft",
-            text="The suite was not locked when this run was planned. The numbers describe work in "
-            "progress and compare with no other run.",
+            text=f"{_draft_said(results.plan.draft_because)} The numbers describe work in progress "
+            "and compare with no other run.",
         )
     if missing := summary.total.outcomes.get(NOT_RUN, 0):
         yield Notice(
@@ -131,6 +131,12 @@ def _completeness(summary: Summary) -> Iterator[Notice]:
             text=f"{number_of(len(summary.unplanned), 'trial')} on record for slots that the plan "
             "does not have; no number here counts them.",
         )
+
+
+def _draft_said(because: str) -> str:
+    if not because:
+        return "The suite was not locked when this run was planned."
+    return f"When this run was planned, {because}."
 
 
 def _natures(summary: Summary) -> Iterator[Notice]:

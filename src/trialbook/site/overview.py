@@ -8,6 +8,7 @@ from typing import Any
 
 from trialbook.api import Page
 from trialbook.model.plan import Plan
+from trialbook.reporting.comparability import obstacles
 from trialbook.reporting.summary import Summary
 from trialbook.site.addresses import OVERVIEW, run_page, suite_page
 from trialbook.site.figures import configuration_figure, counts_figure, when
@@ -64,6 +65,7 @@ def suites_page(suite: str, runs: Sequence[RunEntry]) -> Page:
             for name, task in (latest.tasks.items() if latest else ())
         ],
         "runs": [run_figure(entry) for entry in reversed(runs)],
+        "apart": bool(runs[1:]) and bool(obstacles([entry.plan for entry in runs])),
         "command": f"trialbook eval {suite}",
     }
     return Page(path=suite_page(suite), template="suite.html", title=suite, context=context)

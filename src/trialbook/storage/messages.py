@@ -13,7 +13,7 @@ from trialbook.model.amendment import Amendment
 from trialbook.model.generation import Generation
 from trialbook.model.incident import ClosedIncident, OpenedIncident
 from trialbook.model.outcome import Outcome
-from trialbook.model.plan import Plan
+from trialbook.model.plan import DRAFT, Plan
 from trialbook.model.regrade import Regrade
 from trialbook.model.trial import Trial
 
@@ -32,6 +32,8 @@ def trial_message(trial: Trial) -> str:
         "Slot": trial.slot.path,
         "Outcome": trial.outcome.value,
     }
+    if trial.status == DRAFT:
+        trailers["Status"] = DRAFT
     if trial.replaces is not None:
         trailers["Replaces"] = trial.replaces
     if trial.incident is not None:
@@ -46,7 +48,7 @@ def plan_message(plan: Plan) -> str:
         f"{_count(plan.repetitions, 'repetition')}"
     )
     return _message(
-        f"plan {plan.path}: {_count(len(plan.schedule), 'trial')} ({size})",
+        f"plan {plan.path}{_mark(plan)}: {_count(len(plan.schedule), 'trial')} ({size})",
         [plan.decision],
         {"Run": plan.path, "Protocol": f"{plan.protocol} ({plan.status})"},
     )
@@ -55,7 +57,7 @@ def plan_message(plan: Plan) -> str:
 def results_message(plan: Plan, trials: Iterable[Trial]) -> str:
     """How many of all scheduled slots each configuration got accepted, by their first trials."""
     return _message(
-        f"results {plan.path}: {accepted_counts(plan, trials)} accepted",
+        f"results {plan.path}{_mark(plan)}: {accepted_counts(plan, trials)} accepted",
         ["Counted over all scheduled slots, each by its first trial."],
         {"Run": plan.path},
     )
@@ -148,6 +150,10 @@ def accepted_counts(plan: Plan, trials: Iterable[Trial]) -> str:
 
 def _runs(runs: Iterable[str]) -> dict[str, str]:
     return {"Run": ", ".join(runs)}
+
+
+def _mark(plan: Plan) -> str:
+    return " (draft)" if plan.status == DRAFT else ""
 
 
 def _message(subject: str, paragraphs: Iterable[str], trailers: dict[str, str]) -> str:

@@ -15,6 +15,8 @@ from trialbook.execution.toolchain import python_of
 from trialbook.model.digest import digest_of_files, sha256
 from trialbook.model.lock import Difference
 from trialbook.model.plan import (
+    DRAFT,
+    LOCKED,
     Plan,
     PlannedConfiguration,
     PlannedSlot,
@@ -84,11 +86,7 @@ def make_plan(
     standing = standing_of(root, suite, registry)
     refuse_drift(standing)
     suite = narrowed(suite, request)
-    if git_version() is None:
-        raise EnvironmentProblem(
-            "git is not installed, or not on the PATH: a run needs it for exact patches",
-            hint="install git 2.30 or newer; reading a ledger works without",
-        )
+    _need_git()
     check_secrets(suite.configurations, system)
     starts = _prepared(suite, root=root, system=system, say=say)
     refuse_drift(standing, _other_snapshots(standing, starts))
@@ -102,11 +100,13 @@ def make_plan(
     }
     by_task = starts[suite.configurations[0].name]
     draft_because = standing.draft_because or _other_sandbox(standing, configurations)
+    if draft_because:
+        say("\n       ".join((f"draft: {draft_because}", *standing.advice)))
     return Plan(
         run=f"{moment:%Y%m%dT%H%M%SZ}-{system.token(3)}",
         suite=suite.name,
         protocol=suite.protocol,
-        status="draft" if draft_because else "locked",
+        status=DRAFT if draft_because else LOCKED,
         draft_because=draft_because,
         lock=standing.planned,
         decision=suite.decision,
@@ -127,6 +127,14 @@ def make_plan(
         tasks={task.name: _planned_task(task, suite, by_task[task.name]) for task in suite.tasks},
         schedule=_schedule(suite, seed),
     )
+
+
+def _need_git() -> None:
+    if git_version() is None:
+        raise EnvironmentProblem(
+            "git is not installed, or not on the PATH: a run needs it for exact patches",
+            hint="install git 2.30 or newer; reading a ledger works without",
+        )
 
 
 def _schedule(suite: Suite, seed: str) -> tuple[PlannedSlot, ...]:
