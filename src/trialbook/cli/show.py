@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from trialbook.cli.context import Context, pass_context
+from trialbook.cli.corrections import correction_parts, run_correction_parts
 from trialbook.cli.terminal import (
     Column,
     Part,
@@ -29,11 +30,15 @@ from trialbook.formats.records import plain
 from trialbook.formats.visible import decode, unstyled
 from trialbook.model.grade import Check, Finding, Grade
 from trialbook.model.trial import Trial
+from trialbook.reporting.corrections import correction_counts, incident_said, regrade_said
 from trialbook.reporting.notices import notices
 from trialbook.reporting.results import RunResults, load_results
 from trialbook.reporting.summary import AMOUNT
 from trialbook.reporting.wording import duration, number_of, size, words
+from trialbook.storage.corrections import grades as standing_grades
+from trialbook.storage.corrections import standing
 from trialbook.storage.reader import Reader, RunRef
+from trialbook.workflow.results import newest_results
 
 _OUTPUT_LINES = 20
 _OUTPUT_BYTES = 4000
@@ -62,11 +67,12 @@ def command(context: Context, what: str, *, as_json: bool) -> None:
 
 def _show_run(context: Context, reader: Reader, run: RunRef, *, as_json: bool) -> None:
     results = load_results(reader, run)
-    closed = reader.is_closed(run)
+    newest = newest_results(reader, run)
+    closed = newest is not None
     if as_json:
-        context.json(_run_json(results, closed=closed))
+        context.json(_run_json(results, closed=closed) | {"results": newest})
         return
-    parts = _run_parts(results, closed=closed)
+    parts = _run_parts(results, newest)
     context.result(render(parts, colour=context.colour))
 
 
@@ -80,6 +86,9 @@ def _run_json(results: RunResults, *, closed: bool) -> dict[str, Any]:
         "state": "closed" if closed else "open",
         "decision": results.plan.decision,
         "notices": plain(notices(results)),
+        "corrections": plain(correction_counts(results)),
+        "incidents": plain([incident_said(one) for one in results.incidents]),
+        "regrades": plain([regrade_said(one) for one in results.regrades]),
         "configurations": [
             {
                 "name": row.name,
@@ -109,7 +118,7 @@ def _run_json(results: RunResults, *, closed: bool) -> dict[str, Any]:
     }
 
 
-def _run_parts(results: RunResults, *, closed: bool) -> Iterable[Part]:
+def _run_parts(results: RunResults, newest: str | None) -> Iterable[Part]:
     summary, plan = results.summary, results.plan
     yield heading(f"{plan.suite}@{plan.protocol}  {plan.run}")
     yield safe(plan.decision)
@@ -121,12 +130,15 @@ def _run_parts(results: RunResults, *, closed: bool) -> Iterable[Part]:
     yield from summary_parts(summary)
     yield ""
     yield from matrix_parts(summary)
+    yield from run_correction_parts(results)
     yield ""
     folder = f"runs/{plan.path}"
     rows = [("folder", folder), ("commits", f"git log --stat -- {shlex.quote(folder)}")]
     rows.append(("plan", f"git show HEAD:./{shlex.quote(folder)}/plan.json"))
     rows.append(("trials", f"trialbook show {plan.run}/TASK/CONFIGURATION/r1"))
-    if not closed:
+    if newest:
+        rows.append(("results", f"{folder}/{newest}"))
+    if newest is None:
         rows.append(("next", f"trialbook resume {plan.run}"))
     yield from lines(rows)
 
@@ -135,14 +147,30 @@ def _run_parts(results: RunResults, *, closed: bool) -> Iterable[Part]:
 
 
 def _show_trial(context: Context, reader: Reader, run: RunRef, path: str, *, as_json: bool) -> None:
-    trial = next(trial for trial in reader.trials(run) if trial.path == path)
-    grades = [reader.grade(run, path, grade.grader) for grade in trial.grades]
+    found = standing(reader, run, path)
+    trial = found.trial
+    grades = standing_grades(reader, run, found)
     commit = reader.commit_of(run, f"{path}/trial.json")
     if as_json:
-        context.json({"commit": commit, "trial": plain(trial), "grades": plain(grades)})
+        context.json(
+            {
+                "commit": commit,
+                "trial": plain(found.record),
+                "grades": plain(grades),
+                "standing": {
+                    "outcome": trial.outcome.value,
+                    "reason": trial.reason,
+                    "corrected_by": found.corrected_by,
+                    "regrade": found.regrade,
+                    "rescued": found.rescued,
+                },
+                "amendments": plain(found.amendments),
+            }
+        )
         return
     parts = [
         *_trial_head(trial),
+        *correction_parts(found),
         *_checks(grades),
         *_output(reader, run, trial),
         *_evidence(trial, commit),

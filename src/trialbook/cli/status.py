@@ -10,6 +10,7 @@ import click
 from trialbook.cli.context import Context, pass_context
 from trialbook.cli.terminal import Column, Text, accepted_line, lines, render, safe, table
 from trialbook.reporting.summary import Summary, summarise
+from trialbook.storage.corrections import standings
 from trialbook.storage.reader import Reader, RunRef
 
 
@@ -49,7 +50,7 @@ def _row(reader: Reader, run: RunRef) -> _Row:
     return _Row(
         run=run,
         status=plan.status,
-        summary=summarise(plan, reader.trials(run)),
+        summary=summarise(plan, (one.trial for one in standings(reader, run))),
         closed=reader.is_closed(run),
     )
 

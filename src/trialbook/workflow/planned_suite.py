@@ -13,15 +13,22 @@ from trialbook.workflow.locking import Standing, standing_of
 from trialbook.workflow.planning import Request, narrowed
 
 
-def suite_of_plan(plan: Plan, root: Path, registry: Registry) -> Suite:
+def suite_of_plan(plan: Plan, root: Path, registry: Registry, *, as_locked: bool = True) -> Suite:
     """The suite with the plan's tasks, configurations and repetitions, from today's files.
+
+    Args:
+        plan: The plan.
+        root: The ledger's root.
+        registry: Where graders are.
+        as_locked: Whether graders and rules have to be those that were locked for the plan; not
+            so when artifacts are graded again on purpose by others.
 
     Raises:
         UserError: the suite has mistakes, lacks a task or configuration of the plan, or its
             graders or rules are not those that were locked for the plan.
     """
     suite = load_suite(root, plan.suite, registry)
-    if plan.status == LOCKED and suite.protocol == plan.protocol:
+    if as_locked and plan.status == LOCKED and suite.protocol == plan.protocol:
         _check_program(standing_of(root, suite, registry), suite)
     request = Request(
         tasks=tuple(plan.tasks),

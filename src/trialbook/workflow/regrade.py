@@ -18,8 +18,9 @@ from trialbook.model.digest import digest_of_files, sha256
 from trialbook.model.generation import Generation
 from trialbook.model.regrade import LeftOut, Regrade, RegradedTrial, UsedGrader
 from trialbook.model.runfiles import regrade_path, regraded_grade
-from trialbook.model.standing import standing_of
+from trialbook.model.standing import Standing, standing_of
 from trialbook.model.suite import Suite
+from trialbook.storage.corrections import grades as standing_grades
 from trialbook.storage.corrections import regraded, regrades, standings
 from trialbook.storage.ledger import Ledger
 from trialbook.storage.locks import exclusive_or_none
@@ -107,15 +108,15 @@ class _Regrading:
         graders = self._graders()
         changed = self._changed_files()
         reason = self._request.reason
-        if changed and reason is None:
-            raise UserError(
-                "graders would be given other files than the plan froze:\n  "
-                + "\n  ".join(changed),
-                hint="restore these files, or say with --reason why other ones are right",
-            )
         todo = [one for one in standings(self._reader, self._run) if one.record.grades]
         if not todo:
             raise UserError(f"no trial of {self._run.path} was graded, so none can be again")
+        others = [*changed, *self._other_versions(todo, graders)]
+        if others and reason is None:
+            raise UserError(
+                "the trials would be graded otherwise than before:\n  " + "\n  ".join(others),
+                hint="restore what was, or say with --reason why this is right",
+            )
         judge = GradeAgain(self._bench, self._use(), graders)
         again = judge.all(self._reader, self._run, todo, self._request.jobs)
         said = "" if reason is None else worded("reason", reason)
@@ -176,6 +177,20 @@ class _Regrading:
             for said in file_differences(self._plan, self._suite)
             if said.startswith(f"{folder}/tasks/") or said.rpartition(": ")[0] in toolchains
         )
+
+    def _other_versions(self, todo: Sequence[Standing], graders: frozenset[str]) -> list[str]:
+        """Graders of another version than the one that judged a trial, one sentence each."""
+        versions = {one: str(self._bench.registry.grader(one).version) for one in sorted(graders)}
+        before = {
+            (grade.grader, grade.version)
+            for one in todo
+            for grade in standing_grades(self._reader, self._run, one)
+        }
+        return [
+            f"grader {name}: version {version}, now {versions[name]}"
+            for name, version in sorted(before)
+            if name in versions and version != versions[name]
+        ]
 
     def _regrade(
         self,
