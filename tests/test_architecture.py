@@ -18,7 +18,7 @@ LEAVES = {"model", "errors", "system"}
 PURE = LEAVES | {"formats", "stats"}
 SEAMS = PURE | {"process", "api", "registry"}
 STORED = SEAMS | {"storage"}
-ROOMS = STORED | {"execution", "grading", "reporting"}
+ROOMS = STORED | {"execution", "grading", "reporting", "verify"}
 ALLOWED = {
     "model": set(),
     "errors": set(),
@@ -35,6 +35,7 @@ ALLOWED = {
     "execution": STORED,
     "grading": STORED,
     "reporting": STORED,
+    "verify": STORED,
     "site": STORED | {"reporting"},
     "workflow": ROOMS | {"site"},
     "cli": ROOMS | {"site", "workflow"},

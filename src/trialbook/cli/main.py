@@ -36,6 +36,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "status": ("trialbook.cli.status", "List the runs of this ledger."),
     "suite": ("trialbook.cli.suite", "Check, lock or bump a suite, or start a new one."),
     "task": ("trialbook.cli.task", "Start a new task."),
+    "verify": ("trialbook.cli.verify", "Verify the ledger: history, records, numbers."),
 }
 
 

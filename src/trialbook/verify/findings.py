@@ -52,6 +52,14 @@ class Findings:
         key = what, reason, hint
         self._unchecked[key] = self._unchecked.get(key, 0) + 1
 
+    def take(self, other: Findings) -> None:
+        """Add what others found."""
+        for fault in other.faults:
+            self.fault(fault.code, fault.detail, path=fault.path, commit=fault.commit)
+        self.notes += other.notes
+        for key, times in other._unchecked.items():
+            self._unchecked[key] = self._unchecked.get(key, 0) + times
+
     @property
     def unchecked(self) -> list[Unchecked]:
         """What could not be checked, the same things counted together."""

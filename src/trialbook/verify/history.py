@@ -122,13 +122,20 @@ class _Place(NamedTuple):
 
 
 class HistoryWalk:
-    """Goes through the commits, parents first, and collects faults and what was added."""
+    """Goes through the commits, parents first, and collects faults and what was added.
 
-    def __init__(self, trees: Trees, findings: Findings, prefix: bytes) -> None:
+    ``only`` is a run's ``<suite>/<run>``, to look at no other.
+    """
+
+    def __init__(
+        self, trees: Trees, findings: Findings, prefix: bytes, only: bytes | None = None
+    ) -> None:
         self._trees = trees
         self._findings = findings
         self._prefix = prefix
         self._above = [name for name in prefix.split(b"/") if name]
+        suite, _, run = (only or b"").partition(b"/")
+        self._names = {_Level.RUNS: suite, _Level.SUITES: suite, _Level.SUITE: run}
         self._quiet: set[tuple[_Level | bytes, ...]] = set()
         self._commit = b""
         self._whole = True
@@ -251,6 +258,8 @@ class HistoryWalk:
             last = depth + 1 == len(self._above)
             below = _Level.ROOT if last else _Level.ABOVE
             return below if entry.name == self._above[depth] else None
+        if self._names.get(place.level) not in (None, b"", entry.name):
+            return None
         rule = _BELOW[place.level]
         return rule(entry.name) if callable(rule) else rule
 
@@ -264,7 +273,7 @@ class HistoryWalk:
     def _lost(self, place: _Place, old: Entry, new: Entry | None) -> None:
         """A file or folder that was there is changed or gone: a fault in a run, and for a lock."""
         lock = place.level is _Level.LOCKS
-        run = place.level is _Level.SUITE and _is_folder(old)
+        run = self._level_below(place, old) is _Level.RUN
         if not (lock or run or place.level >= _Level.RUN):
             return
         self._losses += 1

@@ -48,23 +48,22 @@ class LockCheck:
         for difference in disagreements(lock, plan) if lock is not None else ():
             self._fault(Code.LOCK_DIFFERS, str(difference), path, commit)
 
-    def check_head(self, tree: bytes, head: bytes) -> int:
+    def check_head(self, tree: bytes, head: bytes, only: str | None = None) -> None:
         """Check every lock at the head, and suites against the lock of their number.
 
-        Gives the number of locks.
+        ``only`` names a suite, to look at no other.
         """
-        count = 0
         for suite, entries in self._suites(tree, head):
+            if only not in (None, suite):
+                continue
             for name, entry in sorted(entries.items()):
                 match = _NAME.fullmatch(name)
                 path = f"suites/{suite}/locks/{name}"
                 if match is None or entry.mode == DIRECTORY:
                     continue
-                count += 1
                 lock = self._lock(path, entry, suite, int(match[1]), head)
                 if lock is not None and lock.protocol == self._protocol(suite, tree, head):
                     self._check_suite(lock, suite, tree, head)
-        return count
 
     def _suites(self, tree: bytes, head: bytes) -> Iterator[tuple[str, dict[str, Entry]]]:
         top = self._folder(b"suites", tree, head)

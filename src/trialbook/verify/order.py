@@ -43,12 +43,12 @@ class OrderCheck:
             detail = "no parent of the commit that added it has the trial before it"
             self._findings.fault(Code.RERUN_BEFORE_REPLACED, detail, path=path, commit=commit)
         known = {oid.hex() for oid in plans}
-        if not plans or (named in known and (len(plans) == 1 or self._leads(added.commit, named))):
+        if not plans or (named in known and (len(plans) == 1 or self.leads(added.commit, named))):
             return
         detail = f"it names {named or 'none'}, the plan was added by {' and '.join(sorted(known))}"
         self._findings.fault(Code.PLAN_COMMIT_WRONG, detail, path=f"{path}/{TRIAL}", commit=commit)
 
-    def _leads(self, start: bytes, ancestor: str) -> bool:
+    def leads(self, start: bytes, ancestor: str) -> bool:
         """Whether a commit's history has another one."""
         wanted = bytes.fromhex(ancestor)
         seen = {start}

@@ -1,0 +1,80 @@
+"""The runs of a ledger checked one by one, on several processors where there are many."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+
+from trialbook.storage.files import fresh_folder
+from trialbook.storage.raw_objects import RawObjects
+from trialbook.verify.findings import Findings
+from trialbook.verify.run import RunAnswer, RunCheck
+from trialbook.verify.trees import Trees
+from trialbook.workflow.verify_rules import Sources, rules_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunJob:
+    """One run to check: ``<suite>/<run>``, its tree, and where everything is."""
+
+    path: str
+    tree: bytes
+    head: bytes
+    prefix: bytes
+    objects: Path
+    cache: Path
+    work: Path
+
+
+def check_run(job: RunJob) -> RunAnswer:
+    """Check one run as it is at the head."""
+    findings = Findings()
+    objects = RawObjects(job.objects)
+    try:
+        with fresh_folder(job.work) as scratch, no_collection():
+            sources = Sources(
+                cache=job.cache, ledger=job.objects, scratch=scratch, prefix=job.prefix
+            )
+            trees = Trees(objects, findings, b"")
+            check = RunCheck(job.path, trees, findings, rules_of(sources))
+            answer = check.check(job.tree, job.head)
+    finally:
+        objects.close()
+    answer.objects = objects.count
+    return answer
+
+
+@contextmanager
+def running(jobs: Sequence[RunJob], *, several: bool) -> Iterator[Iterator[RunAnswer]]:
+    """The answers to jobs as they come; ``several`` lets other processes work on them meanwhile.
+
+    Inside the block the caller can do work of its own before it asks for the first answer.
+    """
+    if not several or not jobs:
+        yield map(check_run, jobs)
+        return
+    workers = min(os.cpu_count() or 1, len(jobs))
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        try:
+            futures = [pool.submit(check_run, job) for job in jobs]
+            yield (future.result() for future in as_completed(futures))
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Without the search for cycles: it goes through all that is kept, again and again, in vain."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
