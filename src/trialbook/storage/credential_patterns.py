@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from trialbook.storage.spans import Span
 
 _HEX_ONLY = re.compile(rb"[0-9a-fA-F]*")
-_TEMPLATE = re.compile(rb"[${}<>*%]|\.\.\.|[Rr]edacted")
+_TEMPLATE = re.compile(rb"[${}<>*]|%[(sd]|\.\.\.|[Rr]edacted")
 # What people write where no password is, in documentation and tests.
 _NO_PASSWORD = re.compile(
     rb"(?i:(?:my|your|the|some|a)?[-_]?(?:(?:db|api|auth|access|test|super|user)?[-_]?)"
@@ -126,6 +126,7 @@ CREDENTIALS = (
         "aws-session-token",
         "ession_token ESSION_TOKEN essionToken ecurity_token ecurity-Token ecurityToken",
         rf"(?i:(?:ession|ecurity)[_-]?token){_SEPARATOR}(?P<secret>(?:[A-Za-z0-9+/=]|\\/|%2[BbFf]){{100,}})",
+        _no_example,
         free=False,
     ),
     _kind("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"gh[pousr]_[A-Za-z0-9]{36,255}", free=False),
@@ -148,7 +149,7 @@ CREDENTIALS = (
     _kind(
         "stripe-key",
         "sk_live_ sk_test_ rk_live_ rk_test_ whsec_",
-        r"(?:[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9+/=]{32,})",
+        r"(?:[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9+=]{32,})",
         _mixed,
     ),
     _kind("anthropic-key", "sk-ant-", r"sk-ant-[A-Za-z0-9_-]{20,}", _mixed, free=False),
@@ -167,8 +168,8 @@ CREDENTIALS = (
     _kind("npm-token", "npm_", r"npm_[A-Za-z0-9]{36}(?![A-Za-z0-9])", free=False),
     _kind(
         "npm-token",
-        "_authToken _auth= _password=",
-        r"""_(?:authToken|auth|password)["'\\]*\s*[=:]\s*["'\\]*(?P<secret>[^\s"'\\]{16,})""",
+        "_authToken :_auth= :_password=",
+        r""":?_(?:authToken|auth|password)["'\\]*\s*[=:]\s*["'\\]*(?P<secret>[^\s"'\\]{16,})""",
         _mixed,
         free=False,
     ),

@@ -56,16 +56,16 @@ def redact_patch(patch: bytes, redactor: Redactor) -> CleanPatch:
         for numbers, margin in ((file.heading, 0), (file.old, 1), (file.new, 1)):
             for parts in _secret_parts(lines, numbers, margin, redactor):
                 first, last = parts[0], parts[-1]
+                for number, span in parts:
+                    places[number].append(span)
+                # What begins and ends in lines that stay is found on both sides, and is one.
                 key = (first[0], first[1].start, last[0], last[1].end)
-                if key not in seen:
-                    seen.add(key)
-                    counts[first[1].kind] += 1
-                    for number, span in parts:
-                        places[number].append(span)
+                counts[first[1].kind] += key not in seen
+                seen.add(key)
     for number, spans in places.items():
         lines[number] = replaced(lines[number], merged(spans))
     clean = b"\n".join(lines)
-    return CleanPatch(data=clean, counts=counts, problems=tuple(_problems(patch, clean, redactor)))
+    return CleanPatch(data=clean, counts=+counts, problems=tuple(_problems(patch, clean, redactor)))
 
 
 def _files(lines: Sequence[bytes]) -> Iterator[_File]:
