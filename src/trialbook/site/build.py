@@ -113,7 +113,9 @@ def _ledger_pages(
         summary = results.summary
         closed = reader.is_closed(run)
         entries.append(RunEntry(run=run, plan=results.plan, summary=summary, closed=closed))
-        csv = {f"{run_folder(run)}/results.csv": results_csv(results.plan, results.trials)}
+        csv = {
+            f"{run_folder(run)}/results.csv": results_csv(results.plan, results.standings.values())
+        }
         yield page_of_run(run, results, summary, closed=closed), csv
         for page in _trial_pages(reader, run, results, summary):
             yield page, {}
@@ -139,5 +141,7 @@ def _trial_pages(
             grades=results.grades.get(trial.path, ()),
             patch=reader.file(run, f"{trial.path}/change.patch"),
             texts=texts,
+            standing=results.standing(trial),
+            regrades=results.regrades,
         )
         yield page_of_trial(run, summary, files)

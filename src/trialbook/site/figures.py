@@ -102,8 +102,11 @@ def cell_figure(run: RunRef, cell: Cell) -> dict[str, Any]:
     said = words(cell.outcome)
     if last is not None and len(cell.trials) > 1:
         said += f", run again: {words(last.outcome)}"
+    if cell.changed:
+        said += ", not as recorded"
     return {
         **outcome_figure(cell.outcome),
+        "changed": cell.changed,
         "repetition": cell.slot.repetition,
         "said": said,
         "reason": last.reason if last else meaning(NOT_RUN),

@@ -18,6 +18,7 @@ from trialbook.reporting.results import RunResults
 from trialbook.reporting.summary import Summary
 from trialbook.reporting.wording import number_of, ratio
 from trialbook.site.addresses import run_folder, run_page, suite_page
+from trialbook.site.corrections_figure import run_corrections
 from trialbook.site.figures import (
     cell_figure,
     configuration_figure,
@@ -48,6 +49,7 @@ def page_of_run(run: RunRef, results: RunResults, summary: Summary, *, closed: b
         "graders": sorted({c.grader for row in summary.configurations for c in row.checks}),
         "repetitions": list(range(1, summary.repetitions + 1)),
         "matrix": matrix_figure(run, summary),
+        "corrections": run_corrections(run, results),
         "checks": _checks(results),
         "schedule": [
             {"slot": slot.key.path, **cell_figure(run, summary.cells[slot.key])}

@@ -13,10 +13,14 @@ from trialbook.formats.records import plain
 from trialbook.formats.visible import decode
 from trialbook.model.grade import Check, Finding, Grade
 from trialbook.model.plan import SlotKey
+from trialbook.model.regrade import Regrade
+from trialbook.model.runfiles import AMENDMENTS, REGRADES
+from trialbook.model.standing import Standing, standing_of
 from trialbook.model.trial import Trial
 from trialbook.reporting.summary import AMOUNT, Cell, Summary
 from trialbook.reporting.wording import duration, size, words
 from trialbook.site.addresses import run_page, suite_page, trial_page
+from trialbook.site.corrections_figure import trial_corrections
 from trialbook.site.diff import FileDiff, parse_diff
 from trialbook.site.diff_figure import diff_figure, readable
 from trialbook.site.figures import cell_figure, outcome_figure, trial_link, when
@@ -30,21 +34,29 @@ _FINDINGS = 20
 _ARTIFACTS = 500
 _ATTEMPT = re.compile(r"sessions/(\d+)/attempt-(\d+)/(.+)")
 _PROMPT = "prompt.md"
+_NO_TEXTS = ("grades/", f"{REGRADES}/", f"{AMENDMENTS}/", "reviews/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialFiles:
-    """A trial's record with the files of its folder that the page shows, and its grades."""
+    """A trial as it counts, the files of its folder that the page shows, and its grades.
+
+    ``standing`` knows what was recorded, None for nothing else than counts; ``regrades`` are the
+    run's later generations of grades.
+    """
 
     trial: Trial
     grades: Sequence[Grade]
     patch: bytes | None
     texts: Mapping[str, bytes]
+    standing: Standing | None = None
+    regrades: Sequence[Regrade] = ()
 
 
 def shown_as_text(path: str) -> bool:
     """Whether a file of a trial's folder is text that its page shows."""
-    return path.endswith((".txt", ".md", ".log")) and not path.startswith("grades/")
+    # A grade's name may end in anything; what is added later is no output of the agent.
+    return path.endswith((".txt", ".md", ".log")) and not path.startswith(_NO_TEXTS)
 
 
 def page_of_trial(run: RunRef, summary: Summary, files: TrialFiles) -> Page:
@@ -67,6 +79,7 @@ def page_of_trial(run: RunRef, summary: Summary, files: TrialFiles) -> Page:
         "outcome": outcome_figure(trial.outcome),
         "reason": trial.reason,
         "graded_anyway": trial.graded_anyway,
+        "corrections": trial_corrections(files.standing or standing_of(trial), files.regrades),
         "chain": _chain(run, trial, cell),
         "neighbours": _neighbours(run, summary, trial),
         "grades": [_grade(grade, diff) for grade in files.grades],
