@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from tests.storage.conftest import Git
 
 from trialbook.errors import Refused
+from trialbook.storage.batch import Batch
 from trialbook.storage.graft import graft, missing
 from trialbook.storage.ledger import Ledger
+from trialbook.storage.own_packs import OwnPacks
 from trialbook.storage.reader import Reader, RunRef
 from trialbook.storage.repository import DIRECTORY, REGULAR, Store, TreeEntry
 from trialbook.storage.runpath import path_problem
@@ -78,25 +80,26 @@ def store(tmp_path: Path) -> Store:
 def test_only_trees_on_the_way_are_written_and_the_rest_is_not_even_read(store: Store) -> None:
     absent = "1" * 40
     top = store.add_tree([TreeEntry(b"elsewhere", DIRECTORY, absent)])
-    blob = store.add_blob(b"x")
-    before = sum(1 for _ in store.folder.rglob("*/*"))
-    result = graft(store, top, {b"a/b/c": blob, b"a/d": blob})
-    assert sum(1 for _ in store.folder.rglob("*/*")) == before + 3
-    assert store.lookup(b"elsewhere", result.tree) == TreeEntry(b"elsewhere", DIRECTORY, absent)
+    trees = Batch(store)
+    blob = trees.add_blob(b"x", b"a/b/c")
+    result = graft(trees, top, {b"a/b/c": blob, b"a/d": blob})
+    assert len(trees.objects({blob})) == 4
+    assert trees.folder_of(result.tree).get(b"elsewhere") == (b"elsewhere", DIRECTORY, absent)
     assert result.added == {b"a/b/c": blob, b"a/d": blob}
 
 
 def test_what_is_there_already_changes_nothing(store: Store) -> None:
-    blob = store.add_blob(b"x")
-    tree = graft(store, None, {b"a/b": blob}).tree
-    assert graft(store, tree, {b"a/b": blob}) == (tree, {})
+    trees = Batch(store)
+    blob = trees.add_blob(b"x", b"a/b")
+    tree = graft(trees, None, {b"a/b": blob}).tree
+    assert graft(trees, tree, {b"a/b": blob}) == (tree, {})
 
 
 def test_an_executable_with_the_same_bytes_is_other_content(store: Store) -> None:
     blob = store.add_blob(b"x")
     tree = store.add_tree([TreeEntry(b"a", 0o100755, blob)])
     with pytest.raises(Refused, match="a is in the ledger with other content"):
-        graft(store, tree, {b"a": blob})
+        graft(Batch(store), tree, {b"a": blob})
 
 
 @pytest.mark.parametrize("order", [(b"a", b"a/b"), (b"a/b", b"a")])
@@ -105,21 +108,25 @@ def test_one_commit_cannot_hold_a_file_and_a_folder_of_one_name(
 ) -> None:
     blob = store.add_blob(b"x")
     with pytest.raises(Refused, match="of the same commit"):
-        graft(store, None, dict.fromkeys(order, blob))
+        graft(Batch(store), None, dict.fromkeys(order, blob))
 
 
 def test_names_sort_as_git_sorts_them(store: Store, git: Git) -> None:
+    trees = Batch(store)
     blob = store.add_blob(b"")
-    tree = graft(store, None, dict.fromkeys([b"a.b", b"a/x", b"a0", b"a-b"], blob)).tree
+    tree = graft(trees, None, dict.fromkeys([b"a.b", b"a/x", b"a0", b"a-b"], blob)).tree
+    OwnPacks(store, store.folder.parent / "notes").write(trees.objects(set()))
     assert [entry.name for entry in store.tree(tree)] == [b"a-b", b"a.b", b"a", b"a0"]
 
 
 def test_missing_lists_files_that_are_gone_and_skips_what_is_equal(store: Store) -> None:
-    blobs = {name: store.add_blob(name) for name in (b"1", b"2", b"3")}
+    trees = Batch(store)
+    blobs = {name: trees.add_blob(name, name) for name in (b"1", b"2", b"3")}
     old = graft(
-        store, None, {b"r/a/x": blobs[b"1"], b"r/a/y": blobs[b"2"], b"r/b/z": blobs[b"3"]}
+        trees, None, {b"r/a/x": blobs[b"1"], b"r/a/y": blobs[b"2"], b"r/b/z": blobs[b"3"]}
     ).tree
-    new = graft(store, None, {b"r/a/x": blobs[b"3"], b"r/b/z": blobs[b"3"]}).tree
+    new = graft(trees, None, {b"r/a/x": blobs[b"3"], b"r/b/z": blobs[b"3"]}).tree
+    OwnPacks(store, store.folder.parent / "notes").write(trees.objects(set()))
     assert missing(store, old, new, b"r") == {b"r/a/y": blobs[b"2"]}
     assert missing(store, old, None, b"r").keys() == {b"r/a/x", b"r/a/y", b"r/b/z"}
     assert missing(store, None, new, b"r") == {}

@@ -7,13 +7,26 @@ bytes are refused.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from trialbook.errors import Refused
 from trialbook.model.paths import path_to_text
-from trialbook.storage.repository import DIRECTORY, REGULAR, Store, TreeEntry
+from trialbook.storage.repository import DIRECTORY, REGULAR, Store
+from trialbook.storage.tree_folder import Folder
 
-_Folder = dict[bytes, "str | _Folder"]
+_New = dict[bytes, "str | _New"]
+
+
+class Trees(Protocol):
+    """Where trees come from and go to; `Batch` is one."""
+
+    def folder_of(self, tree: str) -> Folder:
+        """A tree as a folder, to keep and to change."""
+        ...
+
+    def add_folder(self, content: Folder, path: bytes) -> str:
+        """Take a folder that is at a path; gives the tree's id."""
+        ...
 
 
 class Grafted(NamedTuple):
@@ -23,11 +36,11 @@ class Grafted(NamedTuple):
     added: dict[bytes, str]
 
 
-def graft(store: Store, tree: str | None, files: Mapping[bytes, str]) -> Grafted:
+def graft(trees: Trees, tree: str | None, files: Mapping[bytes, str]) -> Grafted:
     """Put files into a tree (None: an empty one).
 
     Args:
-        store: Where the objects are.
+        trees: Where the trees are.
         tree: The tree to start from.
         files: Blob ids by slash-separated path.
 
@@ -36,7 +49,7 @@ def graft(store: Store, tree: str | None, files: Mapping[bytes, str]) -> Grafted
             a folder of another.
     """
     added: dict[bytes, str] = {}
-    return Grafted(_graft(store, tree, _nested(files), b"", added), added)
+    return Grafted(_graft(trees, tree, _nested(files), b"", added), added)
 
 
 def missing(store: Store, old: str | None, new: str | None, below: bytes) -> dict[bytes, str]:
@@ -63,8 +76,8 @@ def _missing(store: Store, old: str, new: str | None, prefix: bytes) -> Iterator
             yield prefix + entry.name, entry.oid
 
 
-def _nested(files: Mapping[bytes, str]) -> _Folder:
-    top: _Folder = {}
+def _nested(files: Mapping[bytes, str]) -> _New:
+    top: _New = {}
     for path, oid in files.items():
         *folders, name = path.split(b"/")
         here = top
@@ -80,27 +93,27 @@ def _nested(files: Mapping[bytes, str]) -> _Folder:
 
 
 def _graft(
-    store: Store, tree: str | None, new: _Folder, prefix: bytes, added: dict[bytes, str]
+    trees: Trees, tree: str | None, new: _New, prefix: bytes, added: dict[bytes, str]
 ) -> str:
-    entries = {entry.name: entry for entry in store.tree(tree)} if tree else {}
+    folder = trees.folder_of(tree) if tree else Folder()
     before = len(added)
     for name, what in new.items():
         path = prefix + name
-        there = entries.get(name)
+        there = folder.get(name)
         if isinstance(what, str):
             if there is None:
                 added[path] = what
-                entries[name] = TreeEntry(name, REGULAR, what)
+                folder.put(name, REGULAR, what)
             elif (there.mode, there.oid) != (REGULAR, what):
                 raise _refusal(path, "is in the ledger with other content")
         elif there is not None and there.mode != DIRECTORY:
             raise _refusal(path, "is in the ledger and is no folder")
         else:
-            inside = _graft(store, there.oid if there else None, what, path + b"/", added)
-            entries[name] = TreeEntry(name, DIRECTORY, inside)
+            inside = _graft(trees, there.oid if there else None, what, path + b"/", added)
+            folder.put(name, DIRECTORY, inside)
     if tree is not None and len(added) == before:
         return tree
-    return store.add_tree(entries.values())
+    return trees.add_folder(folder, prefix.rstrip(b"/"))
 
 
 def _refusal(path: bytes, why: str) -> Refused:

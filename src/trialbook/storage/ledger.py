@@ -7,7 +7,7 @@ untracked stays. It is unsigned and runs no hook. Several processes may write at
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -15,11 +15,13 @@ from typing import NamedTuple
 
 from trialbook.errors import EnvironmentProblem, Refused
 from trialbook.model.paths import path_to_text
+from trialbook.storage.batch import Batch
 from trialbook.storage.claims import Claims
 from trialbook.storage.gitconfig import identity
 from trialbook.storage.graft import graft, missing
 from trialbook.storage.large import LargeStore
 from trialbook.storage.locks import exclusive_or_none
+from trialbook.storage.own_packs import OwnPacks
 from trialbook.storage.patience import Patience
 from trialbook.storage.refs import move_ref
 from trialbook.storage.repository import Repository, Signature
@@ -61,7 +63,10 @@ class Ledger:
         top = repository.work_tree
         self._prefix = b"" if top is None else _prefix(root, top.resolve())
         self._tree = None if top is None else WorkTree(repository, top.resolve(), root, system)
+        self._batch = Batch(repository.store)
+        self._packs = OwnPacks(repository.store, self._common / "trialbook" / "packs")
         self._last: str | None = None
+        self._built: tuple[str | None, str | None] = (None, None)
         self._runs: set[bytes] = set()
         self.ref = repository.head_ref()
         self._existed = self.head() is not None
@@ -86,37 +91,42 @@ class Ledger:
         return self._common / "trialbook" / "runs" / suite / run
 
     def commit(self, files: Mapping[str, bytes], message: str) -> str:
-        """Add files, all at once, in one commit; gives its id.
+        """Add files, all at once, in one commit; gives its id. As `commit_many` with one group."""
+        return self.commit_many([(files, message)])[0]
 
-        In this order: git objects, files of the work tree, entries of the index, the branch. So a
-        ``git commit`` of the user's at any moment never drops them, and a crash at any moment
-        leaves either nothing or all. If the branch moves meanwhile, the files are grafted onto what
-        it holds then. The branch's new value is on the disk when this returns; objects are, too,
-        where the repository sets core.fsyncObjectFiles (git and dulwich do not by default).
+    def commit_many(self, groups: Sequence[tuple[Mapping[str, bytes], str]]) -> list[str]:
+        """Add groups of files, each in a commit of its own, all or none; gives the commits' ids.
+
+        In this order: git objects (one pack), files of the work tree, entries of the index, the
+        branch. So a ``git commit`` of the user's at any moment never drops them, and a crash at any
+        moment leaves either nothing or all. If the branch moves meanwhile, the files are grafted
+        onto what it holds then. The branch's new value is on the disk when this returns; objects
+        are, too, if they are many, or where the repository sets core.fsyncObjectFiles.
 
         Files that are in the ledger already with the same bytes are left out; if that leaves
-        nothing, no commit is made and the newest one is given. Trouble with the work tree or the
-        index does not keep the commit from being made: it becomes a warning, and the next commit
-        (or `sync`) makes up for it.
+        nothing of a group, no commit is made for it and the one before is given. Trouble with the
+        work tree or the index does not keep the commits from being made: it becomes a warning, and
+        the next commit (or `sync`) makes up for it.
 
         Args:
-            files: Bytes by path relative to the ledger's root, below ``runs/<suite>/<run>/``.
-            message: The whole message.
+            groups: For each commit its files (bytes by path relative to the ledger's root, below
+                ``runs/<suite>/<run>/``), and its whole message.
 
         Raises:
             Refused: a path that cannot be in the ledger, or is there with other bytes.
             EnvironmentProblem: the repository cannot be written, or somebody keeps the branch
                 locked. Nothing is committed then.
         """
-        checked = {self._prefix + checked_path(path, data): data for path, data in files.items()}
-        if not checked:
+        checked = [
+            ({self._prefix + checked_path(path, data): data for path, data in files.items()}, text)
+            for files, text in groups
+        ]
+        if not checked or not all(files for files, _ in checked):
             raise Refused("a commit without files was asked for")
         with self._exclusive():
             self._settle(_KNOWN_TROUBLE_SECONDS)
-            store = self._repository.store
-            oids = {path: store.add_blob(data) for path, data in checked.items()}
-            self._runs |= {self._run_of(path) for path in oids}
-            return self._commit(oids, message)
+            self._runs |= {self._run_of(path) for files, _ in checked for path in files}
+            return self._commit(checked)
 
     def sync(self, run_path: str | None = None) -> bool:
         """Bring the work tree and the index back into step after a crash or a locked index.
@@ -137,38 +147,70 @@ class Ledger:
         """Free file handles."""
         self._repository.close()
 
-    def _commit(self, files: dict[bytes, str], message: str) -> str:
+    def _commit(self, groups: Sequence[tuple[Mapping[bytes, bytes], str]]) -> list[str]:
         notes: list[Path] = []
         try:
-            self._last = self._land(files, message, notes)
+            made = self._land(groups, notes)
         except BaseException:
             # What was put in place for a commit that is not made goes again.
+            self._batch.forget()
             self._settle(0.0)
             raise
+        self._last = made[-1]
+        self._batch.written()
         self._finish(notes)
-        return self._last
+        self._tidy()
+        return made
 
-    def _land(self, files: dict[bytes, str], message: str, notes: list[Path]) -> str:
+    def _land(
+        self, groups: Sequence[tuple[Mapping[bytes, bytes], str]], notes: list[Path]
+    ) -> list[str]:
         patience = Patience(self._system, _REF_SECONDS)
-        store = self._repository.store
-        why = f"trialbook: {message.partition(chr(10))[0]}"
         placed: set[bytes] = set()
         while True:
             head = self._current_head()
-            tree = store.commit(head).tree if head else None
-            grafted = graft(store, tree, self._dropped(head, tree) | files)
-            if head is not None and not grafted.added:
-                return head
+            if head != self._last:
+                self._batch.forget()
             who = self._signature()
-            new = store.add_commit(grafted.tree, [head] if head else [], who, message)
-            notes += self._place(
-                {path: oid for path, oid in grafted.added.items() if path not in placed}
-            )
-            placed |= grafted.added.keys()
-            if move_ref(self._repository, self.ref, (head, new), (who, why)):
-                return new
+            made, added = self._build(groups, head, who)
+            if not added:
+                return made
+            self._packs.write(self._batch.objects(set(added.values())))
+            notes += self._place({path: oid for path, oid in added.items() if path not in placed})
+            placed |= added.keys()
+            why = f"trialbook: {groups[-1][1].partition(chr(10))[0]}"
+            if len(groups) > 1:
+                why += f" (and {len(groups) - 1} before it)"
+            if move_ref(self._repository, self.ref, (head, made[-1]), (who, why)):
+                return made
             if not patience.wait():
                 raise self._stuck()
+
+    def _build(
+        self, groups: Sequence[tuple[Mapping[bytes, bytes], str]], head: str | None, who: Signature
+    ) -> tuple[list[str], dict[bytes, str]]:
+        """The commits on top of a head, in memory, and the files that they add."""
+        tree = self._tree_of(head)
+        lost = self._dropped(head, tree)
+        made: list[str] = []
+        added: dict[bytes, str] = {}
+        for files, message in groups:
+            oids = {path: self._batch.add_blob(data, path) for path, data in files.items()}
+            grafted = graft(self._batch, tree, lost | oids)
+            lost = {}
+            if head is None or grafted.added:
+                head = self._batch.add_commit(grafted.tree, head, who, message)
+            tree = grafted.tree
+            added |= grafted.added
+            made.append(head)
+        self._built = (made[-1], tree)
+        return made, added
+
+    def _tree_of(self, head: str | None) -> str | None:
+        if head is None:
+            return None
+        made, tree = self._built
+        return tree if head == made else self._repository.store.commit(head).tree
 
     def _current_head(self) -> str | None:
         if self.ref == "HEAD" and (branch := self._repository.head_ref()) != "HEAD":
@@ -206,7 +248,8 @@ class Ledger:
         known = bool(self._tree.notes())
         note = self._tree.note(files)
         try:
-            self._tree.place(files, seconds=_KNOWN_TROUBLE_SECONDS if known else _INDEX_SECONDS)
+            seconds = _KNOWN_TROUBLE_SECONDS if known else _INDEX_SECONDS
+            self._tree.place(files, self._batch.blob, seconds=seconds)
         except (EnvironmentProblem, OSError) as problem:
             self._warn_of(problem)
             return []
@@ -231,6 +274,12 @@ class Ledger:
             self._warn_of(problem)
             return False
         return True
+
+    def _tidy(self) -> None:
+        try:
+            self._packs.tidy()
+        except EnvironmentProblem as problem:
+            self._warn(f"commits are safe, but packs could not be put together: {problem}")
 
     @contextmanager
     def _exclusive(self) -> Iterator[None]:

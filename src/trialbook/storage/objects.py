@@ -87,6 +87,24 @@ def reachable(entries: Callable[[str], Iterable[TreeEntry]], tree: str) -> Itera
                 pending.append(entry.oid)
 
 
+def commit_bytes(
+    tree: str,
+    parents: Iterable[str],
+    author: Signature,
+    message: str,
+    sign: Callable[[bytes], bytes | None] = lambda _: None,
+) -> bytes:
+    """A commit by one person as git stores it. ``sign`` gives a signature for its bytes."""
+    head = [b"tree %b" % tree.encode()]
+    head += [b"parent %b" % parent.encode() for parent in parents]
+    head += [b"author %b" % author.log_line, b"committer %b" % author.log_line, b"encoding UTF-8"]
+    text = b"\n\n" + message.encode("utf-8", "replace")
+    signature = sign(b"\n".join(head) + text)
+    if signature:
+        head.append(b"gpgsig " + b"\n ".join(signature.split(b"\n")))
+    return b"\n".join(head) + text
+
+
 def blob_oid(data: bytes) -> str:
     """The id that git gives to a blob with these bytes."""
     return _oid("blob", data)
@@ -100,6 +118,11 @@ def check_oid(oid: str, type_number: int, data: bytes) -> None:
     """
     if _oid(_KINDS.get(type_number, ""), data) != oid:
         raise ValueError("its bytes are not those that its id stands for")
+
+
+def object_id(kind: str, data: bytes) -> bytes:
+    """The 20 bytes of the id of an object of this kind."""
+    return bytes.fromhex(_oid(kind, data))
 
 
 def _oid(kind: str, data: bytes) -> str:

@@ -43,6 +43,7 @@ from trialbook.storage.objects import (
     Signature,
     TreeEntry,
     check_oid,
+    commit_bytes,
     is_oid,
     reachable,
 )
@@ -97,7 +98,7 @@ class Store:
         Raises:
             KeyError: there is no such object.
         """
-        raw = self._raw(oid, Tree.type_num)
+        raw = self.tree_bytes(oid)
         with _undamaged(oid):
             return [TreeEntry(name, mode, sha.decode()) for name, mode, sha in parse_tree(raw, 20)]
 
@@ -138,16 +139,8 @@ class Store:
         sign: Callable[[bytes], bytes | None] = lambda _: None,
     ) -> str:
         """Store a commit by one person; gives its id. ``sign`` gives a signature for its bytes."""
-        commit = Commit()
-        commit.tree = ObjectID(tree.encode())
-        commit.parents = [ObjectID(parent.encode()) for parent in parents]
-        commit.author = commit.committer = author.line
-        commit.author_time = commit.commit_time = author.seconds
-        commit.author_timezone = commit.commit_timezone = author.offset
-        commit.encoding = b"UTF-8"
-        commit.message = message.encode("utf-8", "replace")
-        commit.gpgsig = sign(commit.as_raw_string())
-        return self._add(commit)
+        raw = commit_bytes(tree, parents, author, message, sign)
+        return self._add(ShaFile.from_raw_string(Commit.type_num, raw))
 
     def copy_from(self, other: Store, oids: Iterable[str]) -> None:
         """Copy objects, by id, from another store, as one pack."""
@@ -176,6 +169,15 @@ class Store:
             else:
                 yield path, entry
 
+    @property
+    def durable(self) -> bool:
+        """Whether core.fsyncObjectFiles asks for every object to be on the disk at once."""
+        return self._objects.fsync_object_files
+
+    def tree_bytes(self, oid: str) -> bytes:
+        """A tree as git stores it; as `tree` for the rest."""
+        return self._raw(oid, Tree.type_num)
+
     def share(self, path: Path) -> None:
         """Give a new file of the git folder the permissions that core.sharedRepository wants."""
         adjust_shared_perm(path, self._objects.shared_perm)
@@ -190,8 +192,7 @@ class Store:
         with suppress(OSError):
             if item.id in self._objects:
                 return oid
-        data, durable = item.as_legacy_object(), self._objects.fsync_object_files
-        write_loose(target, data, durable=durable, share=self.share)
+        write_loose(target, item.as_legacy_object(), durable=self.durable, share=self.share)
         return oid
 
     def _raw(self, oid: str, kind: int) -> bytes:

@@ -29,7 +29,8 @@ def path_problem(path: str) -> str | None:
     what git takes on every platform: nothing that begins with ``.git``, no backslash, no character
     that cannot be seen.
     """
-    if any(unicodedata.category(char) in _HIDDEN for char in path):
+    plain = path.isascii() and path.isprintable()
+    if not plain and any(unicodedata.category(char) in _HIDDEN for char in path):
         return "has a character that cannot be seen"
     if problem := tree_path_problem(path.encode()):
         return problem

@@ -8,7 +8,7 @@ locked, knows exactly which paths may be out of step, and touches no others.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from trialbook.errors import EnvironmentProblem
@@ -45,11 +45,13 @@ class WorkTree:
         """Notes that are still there: what they name may be out of step."""
         return sorted((self._state / "pending").glob("*.json"))
 
-    def place(self, files: Mapping[bytes, str], *, seconds: float) -> None:
+    def place(
+        self, files: Mapping[bytes, str], read: Callable[[str], bytes], *, seconds: float
+    ) -> None:
         """Write files and put them into the index; wait so long for the index.
 
-        Another file that is at one of the paths is moved to ``trialbook/displaced`` in the git
-        folder.
+        ``files`` gives blob ids by path, ``read`` the bytes of a blob. Another file that is at one
+        of the paths is moved to ``trialbook/displaced`` in the git folder.
 
         Raises:
             EnvironmentProblem: a file cannot be written, or the index cannot be.
@@ -58,7 +60,7 @@ class WorkTree:
         for path, oid in files.items():
             target = self._target(path)
             self._check_folders(target, checked)
-            data = self._store.blob(oid)
+            data = read(oid)
             if read_regular(target) != data:
                 self._displace(target, path)
                 write_atomic(target, data)

@@ -1,0 +1,315 @@
+"""Ledgers of any size that look like real ones: made from numbers, the same every time."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from trialbook.formats.records import to_json
+from trialbook.model.digest import sha256
+from trialbook.model.grade import Check, Grade, GradeStatus
+from trialbook.model.outcome import Outcome
+from trialbook.model.plan import (
+    Plan,
+    PlannedConfiguration,
+    PlannedSlot,
+    PlannedTask,
+    Runner,
+    SlotKey,
+)
+from trialbook.model.suite import Limits, Network
+from trialbook.model.trial import (
+    AgentRecord,
+    Attempt,
+    AuditRow,
+    ChangeRecord,
+    GradeSummary,
+    Isolation,
+    ProcessEvidence,
+    Stage,
+    Trial,
+    TrialBundle,
+    Usage,
+    WorkspaceRecord,
+)
+from trialbook.storage.ledger import RUN_ATTRIBUTES
+
+TASKS, CONFIGURATIONS, REPETITIONS = 100, ("candidate", "current"), 5
+TRIALS_PER_RUN = TASKS * len(CONFIGURATIONS) * REPETITIONS
+
+_RULES = re.findall(
+    r"\w+",
+    "git_folder head refs packed_refs tags remote_branches stash notes replacements alternates "
+    "shallow reflogs stray_heads other_folders commit_graph hooks remotes rewrites credentials "
+    "includes config special_files files baseline objects extra_files tree links",
+)
+_WORDS = re.findall(
+    r"\w+",
+    "the a value list order check price total refund negative amount service returns raises test "
+    "before after when user account empty string number parse write line file path error",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One trial as the ledger takes it."""
+
+    record: Trial
+    files: Mapping[str, bytes]
+    message: str
+
+
+def plan_of(number: int) -> Plan:
+    """The plan of the run with this number."""
+    limits = Limits()
+    return Plan(
+        run=f"202611{1 + number // 24 % 28:02}T{number % 24:02}0000Z-{number:06x}",
+        suite="refunds",
+        protocol=3,
+        status="locked",
+        decision="Should small fixes go to the candidate?",
+        created="2026-11-30T15:00:00.000Z",
+        seed=str(number),
+        repetitions=REPETITIONS,
+        jobs=2,
+        accept="acceptance and checks",
+        compare=None,
+        rerun={},
+        limits_are_failures=True,
+        runner=Runner(trialbook="0", python="3.11", platform="linux", git=None, cpus=2),
+        plugins=(),
+        suite_digest=_hex("suite", 64),
+        files={},
+        configurations={name: _configuration(limits) for name in CONFIGURATIONS},
+        tasks={name: _task(name, limits) for name in _task_names()},
+        schedule=tuple(
+            PlannedSlot(
+                task=slot.task, configuration=slot.configuration, repetition=slot.repetition
+            )
+            for slot in _slots()
+        ),
+    )
+
+
+def plan_files(plan: Plan) -> dict[str, bytes]:
+    """What the first commit of a run holds."""
+    base = f"runs/{plan.path}"
+    return {f"{base}/plan.json": to_json(plan), f"{base}/.gitattributes": RUN_ATTRIBUTES}
+
+
+def entries(plan: Plan) -> Iterator[Entry]:
+    """Every trial of a run, in the order in which they end: repetition by repetition."""
+    digest = sha256(to_json(plan))
+    for slot in _slots():
+        yield _entry(plan, slot, digest)
+
+
+def _slots() -> Iterator[SlotKey]:
+    for repetition in range(1, REPETITIONS + 1):
+        for task in _task_names():
+            for configuration in CONFIGURATIONS:
+                yield SlotKey(task, configuration, repetition)
+
+
+def _task_names() -> list[str]:
+    return [f"{_hex(str(number), 6)}-{_WORDS[number % len(_WORDS)]}" for number in range(TASKS)]
+
+
+def _entry(plan: Plan, slot: SlotKey, digest: str) -> Entry:
+    seed = f"{plan.run}/{slot.trial_path(0)}"
+    bundle = _bundle(plan, slot, digest, seed)
+    base = f"runs/{plan.path}/{bundle.record.path}"
+    files = {f"{base}/{name}": data for name, data in bundle.files.items()}
+    files[f"{base}/trial.json"] = to_json(bundle.record)
+    outcome = bundle.record.outcome
+    return Entry(
+        record=bundle.record,
+        files=files,
+        message=f"trial {slot.task} {slot.configuration} r{slot.repetition}: {outcome}\n\n"
+        f"Run: {plan.path}\nSlot: {slot.trial_path(0)}\nOutcome: {outcome}\n",
+    )
+
+
+def _bundle(plan: Plan, slot: SlotKey, digest: str, seed: str) -> TrialBundle:
+    passed = _number(seed, 4)
+    accepted = passed == 3  # noqa: PLR2004 - of three checks
+    minute = _number(seed + "m", 60)
+    patch = _patch(seed)
+    grades = tuple(_grade(name, seed, passed) for name in ("acceptance", "checks"))
+    files = {f"grades/{grade.grader}.json": to_json(grade) for grade in grades}
+    files["change.patch"] = patch
+    files["sessions/1/attempt-1/prompt.md"] = f"# {slot.task}\n\n{_prose(slot.task, 60)}\n".encode()
+    files["sessions/1/attempt-1/stdout.txt"] = f"{_prose(seed, 80)}\n".encode()
+    tree = _hex(seed + "tree", 40)
+    record = Trial(
+        run=plan.run,
+        suite=plan.suite,
+        protocol=plan.protocol,
+        status=plan.status,
+        task=slot.task,
+        configuration=slot.configuration,
+        repetition=slot.repetition,
+        outcome=Outcome.ACCEPTED if accepted else Outcome.REJECTED,
+        reason=f"{passed} of 3 checks passed",
+        plan_commit=_hex(plan.run, 40),
+        plan_sha256=digest,
+        started=f"2026-11-30T15:{minute:02}:00.{_number(seed, 1000):03}Z",
+        finished=f"2026-11-30T16:{minute:02}:30.{_number(seed + 'f', 1000):03}Z",
+        agent=AgentRecord(
+            name="command",
+            distribution="trialbook 0",
+            version="1",
+            reported_version="2.1",
+            model="model",
+        ),
+        isolation=_ISOLATION,
+        workspace=WorkspaceRecord(
+            source=f"folder {slot.task}",
+            snapshot_tree=_hex(slot.task, 40),
+            baseline_tree=_hex(slot.task, 40),
+            baseline_commit=_hex(slot.task + "c", 40),
+            files=107,
+            audit=tuple(AuditRow(rule=rule, ok=True) for rule in _RULES),
+        ),
+        attempts=(Attempt(session=1, attempt=1, process=_process(seed)),),
+        usage=Usage(
+            input_tokens=_number(seed + "i", 90_000),
+            output_tokens=_number(seed + "o", 9_000),
+            cost_usd=f"{_number(seed + '$', 300) / 100:.2f}",
+            basis="client",
+        ),
+        change=ChangeRecord(
+            tree=tree, patch_sha256=sha256(patch), files=1, insertions=12, deletions=2
+        ),
+        grades=tuple(_summary(grade) for grade in grades),
+        stages=tuple(
+            Stage(
+                name=name, started="2026-11-30T15:00:00.000Z", seconds=_number(seed + name, 9) / 9
+            )
+            for name in ("prepare", "agent", "capture", "grade")
+        ),
+        artifacts={name: sha256(data) for name, data in sorted(files.items())},
+    )
+    return TrialBundle(record=record, files=files)
+
+
+_ISOLATION = Isolation(
+    sandbox="none",
+    isolated=False,
+    network_declared="open",
+    network_enforced=False,
+    limits_enforced=("minutes", "output_mb"),
+    limits_not_enforced=("memory_mb",),
+)
+
+
+def _process(seed: str) -> ProcessEvidence:
+    return ProcessEvidence(
+        ended="exited",
+        exit_code=0,
+        signal=None,
+        seconds=_number(seed + "s", 900) / 7,
+        leftover_processes=0,
+        stdout_bytes=500,
+        stderr_bytes=0,
+        output_cut=False,
+        max_rss_bytes=_number(seed + "r", 90_000_000),
+    )
+
+
+def _grade(name: str, seed: str, passed: int) -> Grade:
+    checks = tuple(
+        Check(
+            id=f"check-{number}",
+            question=f"Is {_prose(name + str(number), 6)}?",
+            passed=number < passed,
+            message=_prose(seed + name + str(number), 8),
+        )
+        for number in range(3)
+    )
+    return Grade(
+        grader=name,
+        version="1",
+        status=GradeStatus.GRADED,
+        accepted=passed == len(checks),
+        passed=passed,
+        total=len(checks),
+        message=f"{passed} of {len(checks)}",
+        checks=checks,
+    )
+
+
+def _summary(grade: Grade) -> GradeSummary:
+    return GradeSummary(
+        grader=grade.grader,
+        status=grade.status.value,
+        accepted=grade.accepted,
+        passed=grade.passed,
+        total=grade.total,
+        sha256=sha256(to_json(grade)),
+    )
+
+
+def _patch(seed: str) -> bytes:
+    lines = "".join(f"+    {_prose(seed + str(number), 7)}\n" for number in range(12))
+    return (
+        "diff --git a/src/service.py b/src/service.py\n"
+        f"index {_hex(seed, 40)}..{_hex(seed + 'b', 40)} 100644\n"
+        "--- a/src/service.py\n+++ b/src/service.py\n@@ -10,4 +10,14 @@ class Service:\n"
+        f" context\n-one\n-two\n{lines} end\n"
+    ).encode()
+
+
+def _configuration(limits: Limits) -> PlannedConfiguration:
+    return PlannedConfiguration(
+        description="",
+        agent="command",
+        agent_version="1",
+        model="model",
+        reasoning=None,
+        instructions=None,
+        approval=None,
+        sandbox="none",
+        network=Network(),
+        environment={},
+        pass_environment=(),
+        secrets=(),
+        limits=limits,
+        parameters={},
+        gives_reference=False,
+        digest=_hex("configuration", 64),
+        files={},
+        workspaces={},
+    )
+
+
+def _task(name: str, limits: Limits) -> PlannedTask:
+    return PlannedTask(
+        category="small-fix",
+        split="development",
+        contamination="private",
+        source=f"folder {name}",
+        tree=_hex(name, 40),
+        brief_sha256=_hex(name + "brief", 64),
+        graders=[],
+        limits=limits,
+        no_change_expected=False,
+        must_escalate=False,
+        digest=_hex(name + "digest", 64),
+        files={},
+    )
+
+
+def _hex(text: str, digits: int) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:digits]
+
+
+def _number(text: str, below: int) -> int:
+    return int(_hex(text, 12), 16) % below
+
+
+def _prose(seed: str, words: int) -> str:
+    digest = hashlib.shake_128(seed.encode()).digest(words)
+    return " ".join(_WORDS[byte % len(_WORDS)] for byte in digest)
