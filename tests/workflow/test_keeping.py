@@ -67,20 +67,22 @@ def test_a_patch_without_secrets_is_not_called_redacted(ledger: Path) -> None:
     assert change["redacted"] is False
 
 
-def test_neither_spool_nor_notes_ever_hold_the_value_of_a_secret(
+@pytest.mark.slow
+def test_the_spool_of_what_could_not_be_committed_holds_no_secret(
     ledger: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    code = "import os\nprint(os.environ['TEST_API_KEY'])\nopen('answer.txt', 'w').write('first 1')"
+    lock = ledger / ".git/refs/heads/main.lock"
+    # The agent, of all, locks the branch: the plan is in the ledger then, and the trial cannot be.
+    code = (
+        "import os\nprint(os.environ['TEST_API_KEY'])\n"
+        f"open('answer.txt', 'w').write('first 1')\nopen({str(lock)!r}, 'w').close()\n"
+    )
     with_secret(ledger, code, monkeypatch)
-    # The branch is locked, so that what is finished has to stay in the spool.
-    (ledger / ".git/refs/heads/main.lock").write_text("")
-    head = (ledger / ".git/HEAD").read_text().strip().removeprefix("ref: ")
     trialbook(ledger, "eval", "mini", *ONE, check=2)
-    (ledger / ".git/refs/heads/main.lock").unlink()
-    assert head
+    spooled = list((ledger / ".git/trialbook/runs/mini").glob("*/spool/*"))
+    assert any(b"[redacted:TEST_API_KEY]" in path.read_bytes() for path in spooled)
     for path in (ledger / ".git").rglob("*"):
-        if path.is_file():
-            assert VALUE.encode() not in path.read_bytes(), path
+        assert not path.is_file() or VALUE.encode() not in path.read_bytes(), path
 
 
 def test_a_secret_in_the_name_of_a_file_is_taken_out_of_the_patch_and_the_record(
