@@ -29,7 +29,7 @@ from trialbook.cli.terminal import (
 from trialbook.formats.records import plain
 from trialbook.formats.visible import decode, unstyled
 from trialbook.model.grade import Check, Finding, Grade
-from trialbook.model.trial import Trial
+from trialbook.model.trial import CutFile, Trial
 from trialbook.reporting.corrections import correction_counts, incident_said, regrade_said
 from trialbook.reporting.notices import notices
 from trialbook.reporting.results import RunResults, load_results
@@ -202,6 +202,8 @@ def _trial_head(trial: Trial) -> Iterable[Part]:
                 f"{number_of(change.files, 'file')} +{change.insertions} -{change.deletions}",
             )
         )
+        if change.redacted:
+            rows.append(("redacted", "something secret was taken out of the patch after grading"))
         rows += [("not in patch", f"{file.path}: {file.reason}") for file in change.omitted]
     if trial.replaces is not None:
         rows.append(("replaces", f"{trial.replaces} ({words(trial.rerun_reason or 'unknown')})"))
@@ -237,6 +239,7 @@ def _finding(finding: Finding) -> Text:
 
 def _output(reader: Reader, run: RunRef, trial: Trial) -> Iterable[Part]:
     """The first lines of what the agent printed; files that hold nothing are left out."""
+    whole = {file.path: file.bytes for file in trial.cut}
     for path in reader.files(run, trial.path):
         if not path.startswith("sessions/") or not path.endswith((".txt", ".log")):
             continue
@@ -244,11 +247,19 @@ def _output(reader: Reader, run: RunRef, trial: Trial) -> Iterable[Part]:
         if not data:
             continue
         yield ""
-        yield heading(f"{path}  {size(len(data))}")
+        of_all = f" of {size(whole[path])}" if path in whole else ""
+        yield heading(f"{path}  {size(len(data))}{of_all}")
         head = b"\n".join(data.split(b"\n", _OUTPUT_LINES)[:_OUTPUT_LINES])[:_OUTPUT_BYTES]
         yield block(unstyled(decode(head)))
         if len(head) < len(data.rstrip(b"\n")):
             yield Text(f"  ... {size(len(data) - len(head))} more", style="dim")
+
+
+def _whole(folder: str, file: CutFile) -> str:
+    """How to get at a log that was cut."""
+    if file.full is None:
+        return f"{file.path}: only its sha256 was kept, {file.sha256}"
+    return f"git show HEAD:./{folder}/{shlex.quote(file.full)} | git lfs smudge"
 
 
 def _evidence(trial: Trial, commit: str | None) -> Iterable[Part]:
@@ -261,5 +272,7 @@ def _evidence(trial: Trial, commit: str | None) -> Iterable[Part]:
     rows.append(("history", f"git log --stat -- {folder}"))
     if trial.change is not None:
         rows.append(("change", f"git show HEAD:./{folder}/change.patch"))
+    rows += [("taken out", f"{kind}: {count}") for kind, count in trial.redactions.items()]
+    rows += [("whole log", _whole(folder, file)) for file in trial.cut]
     rows += [("artifact", path) for path in trial.artifacts]
     yield from lines(rows)

@@ -16,7 +16,7 @@ from trialbook.model.plan import SlotKey
 from trialbook.model.regrade import Regrade
 from trialbook.model.runfiles import AMENDMENTS, REGRADES
 from trialbook.model.standing import Standing, standing_of
-from trialbook.model.trial import Trial
+from trialbook.model.trial import CutFile, Trial
 from trialbook.reporting.summary import AMOUNT, Cell, Summary
 from trialbook.reporting.wording import duration, size, words
 from trialbook.site.addresses import run_page, suite_page, trial_page
@@ -25,6 +25,7 @@ from trialbook.site.diff import FileDiff, parse_diff
 from trialbook.site.diff_figure import diff_figure, readable
 from trialbook.site.figures import cell_figure, outcome_figure, trial_link, when
 from trialbook.site.text import excerpt
+from trialbook.storage.large import FULL_FOLDER
 from trialbook.storage.reader import RunRef
 
 _LOG_HEAD = 48_000
@@ -34,7 +35,7 @@ _FINDINGS = 20
 _ARTIFACTS = 500
 _ATTEMPT = re.compile(r"sessions/(\d+)/attempt-(\d+)/(.+)")
 _PROMPT = "prompt.md"
-_NO_TEXTS = ("grades/", f"{REGRADES}/", f"{AMENDMENTS}/", "reviews/")
+_NO_TEXTS = ("grades/", f"{REGRADES}/", f"{AMENDMENTS}/", "reviews/", f"{FULL_FOLDER}/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +67,7 @@ def page_of_trial(run: RunRef, summary: Summary, files: TrialFiles) -> Page:
     read = readable(patch)
     diff = parse_diff(read)
     cell = summary.cells.get(trial.slot)
-    prompts, logs = _texts(files.texts, prompts=True), _texts(files.texts, prompts=False)
+    prompts, logs = _texts(files, prompts=True), _texts(files, prompts=False)
     context = {
         "suite": {"name": trial.suite, "page": suite_page(trial.suite)},
         "run": {"name": trial.run, "page": run_page(run)},
@@ -102,6 +103,7 @@ def page_of_trial(run: RunRef, summary: Summary, files: TrialFiles) -> Page:
             for path, digest in list(trial.artifacts.items())[:_ARTIFACTS]
         ],
         "artifacts_total": len(trial.artifacts),
+        "redactions": [f"{kind} ({count})" for kind, count in trial.redactions.items()],
         "plan": {"commit": trial.plan_commit, "sha256": trial.plan_sha256},
         "commands": _commands(trial),
     }
@@ -188,10 +190,11 @@ def _anchor(finding: Finding, diff: Sequence[FileDiff]) -> str:
     return ""
 
 
-def _texts(texts: Mapping[str, bytes], *, prompts: bool) -> list[dict[str, Any]]:
+def _texts(files: TrialFiles, *, prompts: bool) -> list[dict[str, Any]]:
     """The text files of one kind, by session and attempt as their paths say."""
     found = []
-    for path, data in texts.items():
+    cut = {file.path: _cut(files.trial, file) for file in files.trial.cut}
+    for path, data in files.texts.items():
         if path.endswith(f"/{_PROMPT}") is not prompts:
             continue
         place = _ATTEMPT.fullmatch(path)
@@ -202,12 +205,25 @@ def _texts(texts: Mapping[str, bytes], *, prompts: bool) -> list[dict[str, Any]]
                 "session": int(place[1]) if place else None,
                 "attempt": int(place[2]) if place else None,
                 "size": size(len(data)),
+                "cut": cut.get(path),
                 "text": plain(excerpt(data, head=_LOG_HEAD, tail=_LOG_TAIL)),
                 "empty": not decode(data[:4096]).strip() and len(data) <= 4096,  # noqa: PLR2004
             }
         )
     # What there is to read comes first, and of it what the agent said.
     return sorted(found, key=lambda text: (text["empty"], not text["name"].endswith("stdout.txt")))
+
+
+def _cut(trial: Trial, file: CutFile) -> dict[str, str]:
+    """What a page says of a log that was cut: how much there was, and how to get at it."""
+    whole = f"runs/{trial.suite}/{trial.run}/{trial.path}/{file.full}"
+    command = f"git show HEAD:./{shlex.quote(whole)} | git lfs smudge"
+    return {
+        "size": size(file.bytes),
+        "sha256": file.sha256,
+        "full": file.full or "",
+        "command": command if file.full else "",
+    }
 
 
 def _usage(trial: Trial) -> list[dict[str, str]]:
