@@ -246,7 +246,7 @@ def _flaky(tried: Tried) -> str:
             counts[name] = counts.get(name, 0) + (passed is True)
     total = len(tried.verdicts)
     unsteady = [
-        f"{name} passed {count} times of {total}"
+        f"{name} passed {count} of {total} times"
         for name, count in counts.items()
         if 0 < count < total
     ]
