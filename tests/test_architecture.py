@@ -52,6 +52,7 @@ DOORS = {
     "secrets": {"trialbook.system"},
     "time": {"trialbook.system", "trialbook.supervision.watch"},
     "msgspec": {"trialbook.formats.records"},
+    "kingfisher_sdk": {"trialbook.storage.scanner"},
 }
 RICH = "trialbook.cli."
 PLUGIN_IMPORTS = {"trialbook.api", "trialbook.testing"}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
+from bisect import bisect_left
 from collections.abc import Iterator
 from importlib import import_module, metadata
 from pathlib import Path
@@ -18,8 +19,12 @@ from trialbook.storage.spans import Span
 
 _DISTRIBUTION = "kingfisher-secret-scanner"
 _SECONDS = 120.0
-# What is a commit id or a digest, wherever it stands.
-_DIGEST = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{128})")
+# Commit ids, digests, hashes of lock files, UUIDs. A rule may fit a part of one by chance.
+_DIGEST = re.compile(
+    rb"\bsha(?:1|224|256|384|512)[-:=][A-Za-z0-9+/]{27,}={0,2}|\bh1:[A-Za-z0-9+/]{43}="
+    rb"|(?<![A-Za-z0-9_-])(?:[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{128})(?![A-Za-z0-9])"
+    rb"|(?<![A-Za-z0-9_-])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![A-Za-z0-9])"
+)
 _KIND = re.compile(r"[^a-z0-9-]+")
 
 _loading = threading.Lock()
@@ -53,9 +58,14 @@ class Scanner:
                 f"the secret scanner failed: {error!r}",
                 hint=f"look at the installation of {_DISTRIBUTION}, or uninstall it",
             ) from error
-        for finding in findings:
-            if finding.visible and not _DIGEST.fullmatch(finding.secret):
-                yield from _places(data, finding)
+        found = [span for one in findings if one.visible for span in _places(data, one)]
+        digests = [match.span() for match in _DIGEST.finditer(data)] if found else []
+        starts = [start for start, _ in digests]
+        for span in found:
+            # The last digest that begins before the place ends is the only one it may touch.
+            at = bisect_left(starts, span.end) - 1
+            if at < 0 or digests[at][1] <= span.start:
+                yield span
 
 
 def _native(cache: Path) -> Any:  # noqa: ANN401 - of an optional library
