@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.status import Status
+from rich.live import Live
 
 from trialbook.cli.context import Context, pass_context
 from trialbook.cli.terminal import Column, Part, Text, block, heading, render, safe, table
@@ -62,10 +62,12 @@ def _progress(context: Context) -> Iterator[Progress]:
         yield _silent
         return
     console = Console(stderr=True, no_color=bool(context.system.environ.get("NO_COLOR")))
-    with Status("verifying", console=console) as status:
+    # No thread that refreshes: verification may fork.
+    with Live(console=console, auto_refresh=False, transient=True) as live:
 
         def say(stage: str, done: int, total: int) -> None:
-            status.update(f"{stage}: {done:,}" + (f" of {total:,}" if total else ""))
+            text = f"{stage}: {done:,}" + (f" of {total:,}" if total else "")
+            live.update(Text(text), refresh=True)
 
         yield say
 

@@ -21,11 +21,13 @@ _ID = 20
 _LARGE = 0x80000000
 _OFFSET_DELTA = 6
 _REFERENCE_DELTA = 7
+_WHOLE = frozenset({1, 2, 3, 4})
 _NEAR = 48
 _LARGEST_GUESS = 1 << 20
 _BASES_BYTES = 24 << 20
 _KEPT_BASE_BYTES = 1 << 20
 
+_decompress = zlib.decompress
 _word = struct.Struct(">I").unpack_from
 _double = struct.Struct(">Q").unpack_from
 
@@ -82,8 +84,25 @@ class Pack:
         Raises:
             ValueError, IndexError, zlib.error: the pack is damaged there.
         """
-        offset = self.find(oid)
-        return None if offset is None else self._read(offset)
+        at = self.find(oid)
+        if at is None:
+            return None
+        pack = self._data
+        byte = pack[at]
+        kind, size, shift = byte >> 4 & 7, byte & 15, 4
+        if kind in _WHOLE:
+            # Most objects by far: no delta, nothing to look up, nothing to keep.
+            at += 1
+            while byte & 0x80:
+                byte = pack[at]
+                at += 1
+                size |= (byte & 0x7F) << shift
+                shift += 7
+            data = _decompress(self._view[at:], bufsize=min(size, _LARGEST_GUESS) or 1)
+            if len(data) != size:
+                raise ValueError("it has another size than its pack says")
+            return kind, data
+        return self._read(at)
 
     def find(self, oid: bytes) -> int | None:
         """The offset of an object by its 20 bytes of id, or None."""

@@ -17,6 +17,7 @@ from trialbook.storage.packs import Bases, Pack
 
 COMMIT, TREE, BLOB = 1, 2, 3
 _KINDS = {1: b"commit", 2: b"tree", 3: b"blob", 4: b"tag"}
+_HEADS = {number: name + b" %d\0" for number, name in _KINDS.items()}
 _NUMBERS = {name: number for number, name in _KINDS.items()}
 _BAD = (ValueError, IndexError, zlib.error, KeyError, AssertionError, OSError)
 _ALTERNATES_DEPTH = 5
@@ -75,7 +76,7 @@ class RawObjects:
         except _BAD as error:
             raise DamagedObject(f"cannot be read: {error}") from error
         self.count += 1
-        head = b"%b %d\0" % (_KINDS.get(number, b"?"), len(data))
+        head = _HEADS.get(number, b"? %d\0") % len(data)
         if _sha1(head + data, usedforsecurity=False).digest() != oid:
             raise DamagedObject("its bytes hash to another name")
         if number != kind:

@@ -67,7 +67,7 @@ class CorrectionCheck:
             said = f"{amendment.run}/{amendment.trial}/{amendment.id}"
             if said != f"{self._run.plan.path}/{path}/{place.id}":
                 self._fault(Code.RECORD_MISPLACED, f"it is the amendment {said}", shown)
-            if amendment.trial_sha256 != sha256(one.data):
+            if amendment.trial_sha256 != one.sha256:
                 detail = f"it amends a record with sha256 {amendment.trial_sha256}"
                 self._fault(Code.RECORD_MISPLACED, detail, shown)
             if amendment.outcome is not None:

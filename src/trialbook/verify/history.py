@@ -76,6 +76,7 @@ class _Level(IntEnum):
 
 
 _ID = 20
+_FOLDER_MODE = b"40000 "
 _PLAN = PLAN.encode()
 _NO_TASKS = frozenset(name.encode() for name in (GENERATIONS, INCIDENTS, REGRADES))
 
@@ -139,6 +140,7 @@ class HistoryWalk:
         self._quiet: set[tuple[_Level | bytes, ...]] = set()
         self._commit = b""
         self._whole = True
+        self._plans: dict[bytes, bytes] = {}
         self._losses = 0
         self._additions = 0
         self.history = History()
@@ -158,56 +160,71 @@ class HistoryWalk:
 
     def _compare(self, place: _Place, child: bytes | None, parents: list[bytes]) -> None:
         """What became of a folder. ``child`` is None where it is gone."""
+        if len(parents) == 1:
+            self._compare_line(place, child, parents[0])
+            return
         if parents and all(parent == child for parent in parents):
             return
-        if len(parents) < 2:  # noqa: PLR2004 - a merge has two and more
-            self._compare_line(place, child, parents)
-            return
         pair: tuple[_Level | bytes, ...] = (place.level, child or b"", *sorted(parents))
-        if pair not in self._quiet:
-            before = self._losses, self._additions
-            self._compare_trees(place, child, parents)
-            if before == (self._losses, self._additions):
-                self._quiet.add(pair)
+        if pair in self._quiet:
+            return
+        counts = self._losses, self._additions
+        now = self._read(child, place)
+        before = [old for parent in parents if (old := self._read(parent, place)) is not None]
+        if now is not None and len(before) == len(parents):
+            gone = [raw for old in before for raw in old - now]
+            self._apply(place, now, before, (now.difference(*before), gone))
+        if counts == (self._losses, self._additions):
+            self._quiet.add(pair)
 
-    def _compare_line(self, place: _Place, child: bytes | None, parents: list[bytes]) -> None:
-        """One parent or none: go down for as long as one folder is all that differs.
-
-        A shortcut for what nearly every commit of a ledger does; `_compare_trees` says the rest.
-        """
-        while child is not None and parents:
-            now, old = self._read(child, place), self._read(parents[0], place)
+    def _compare_line(self, place: _Place, child: bytes | None, parent: bytes) -> None:
+        """A folder with one parent: go down for as long as one folder in it is all that differs."""
+        while child != parent:
+            now, old = self._read(child, place), self._read(parent, place)
             if now is None or old is None:
                 return
             fresh, gone = now - old, old - now
-            if len(fresh) != 1 or len(gone) != 1:
-                break
-            (new,), (was,) = fresh, gone
-            if new[:-_ID] != was[:-_ID]:
-                break
-            entry = entry_of(new)
-            level = self._level_below(place, entry)
-            if level is None:
-                break
-            if place.level is _Level.RUN:
-                place = place._replace(planned=_has([old], _PLAN))
-            place, child, parents = (
-                self._inside(place, entry.name, level),
-                entry.oid,
-                [was[-_ID:]],
-            )
-        self._compare_trees(place, child, parents)
-
-    def _compare_trees(self, place: _Place, child: bytes | None, parents: list[bytes]) -> None:
-        now = self._read(child, place)
-        before = [old for parent in parents if (old := self._read(parent, place)) is not None]
-        if now is None or len(before) < len(parents):
+            if len(fresh) == 1 and len(gone) == 1:
+                (new,), (was,) = fresh, gone
+                below = self._inner(place, new, was, old)
+                if below is not None:
+                    place, child, parent = below, new[-_ID:], was[-_ID:]
+                    continue
+            self._apply(place, now, [old], (fresh, gone))
             return
-        fresh = {raw: entry_of(raw) for raw in now.difference(*before)}
-        gone = [entry_of(raw) for old in before for raw in old - now]
+
+    def _inner(self, place: _Place, new: bytes, was: bytes, old: frozenset[bytes]) -> _Place | None:
+        """The place of a folder that is there before and after, or None for anything else."""
+        if new[:-_ID] != was[:-_ID] or not new.startswith(_FOLDER_MODE):
+            return None
+        entry = entry_of(new)
+        level = self._level_below(place, entry)
+        if level is None:
+            return None
+        planned = self._has_plan(place, [old]) if place.level is _Level.RUN else place.planned
+        return self._inside(place, entry.name, level, planned=planned)
+
+    def _has_plan(self, place: _Place, before: list[frozenset[bytes]]) -> bool:
+        """Whether a parent has the plan of the run."""
+        if any(self._plans.get(place.run, b"") in old for old in before):
+            return True
+        found = _find(before, _PLAN)
+        if found is not None:
+            self._plans[place.run] = found
+        return found is not None
+
+    def _apply(
+        self,
+        place: _Place,
+        now: frozenset[bytes],
+        before: list[frozenset[bytes]],
+        differing: tuple[Iterable[bytes], Iterable[bytes]],
+    ) -> None:
+        """Judge what is in the child only, and what is in a parent only."""
+        fresh = {raw: entry_of(raw) for raw in differing[0]}
+        olds = _by_name(map(entry_of, differing[1]))
         if place.level is _Level.RUN:
-            place = place._replace(planned=_has(before, _PLAN))
-        olds = _by_name(gone)
+            place = place._replace(planned=self._has_plan(place, before))
         if olds:
             self._differences(place, now, fresh, olds)
         for entry in sorted(fresh.values()):
@@ -234,7 +251,7 @@ class HistoryWalk:
     def _differs(self, place: _Place, name: bytes, new: Entry | None, olds: list[Entry]) -> None:
         """What is left of something that parents have, and that is not the same now."""
         folders: list[bytes] = []
-        level: _Level | None = None
+        level = _Level.INSIDE
         for old in olds:
             opened = self._level_below(place, old)
             if opened is not None and (_is_folder(new) or _opens_lost(place.level)):
@@ -263,12 +280,12 @@ class HistoryWalk:
         rule = _BELOW[place.level]
         return rule(entry.name) if callable(rule) else rule
 
-    def _inside(self, place: _Place, name: bytes, level: _Level | None) -> _Place:
+    def _inside(
+        self, place: _Place, name: bytes, level: _Level, *, planned: bool | None = None
+    ) -> _Place:
         path = place.path + b"/" + name if place.path else name
-        run = place.run
-        if level is _Level.RUN:
-            run = b"/".join(path.split(b"/")[-2:])
-        return _Place(level or _Level.INSIDE, path, run, place.planned)
+        run = path[len(self._prefix) + 5 :] if level is _Level.RUN else place.run
+        return _Place(level, path, run, place.planned if planned is None else planned)
 
     def _lost(self, place: _Place, old: Entry, new: Entry | None) -> None:
         """A file or folder that was there is changed or gone: a fault in a run, and for a lock."""
@@ -310,7 +327,7 @@ class HistoryWalk:
         repetition, rerun = rerun_of(name.decode()) or (0, 0)
         if rerun:
             earlier = f"r{repetition}" + (f".rerun{rerun - 1}" if rerun > 1 else "")
-            follows = _has(before, earlier.encode())
+            follows = _find(before, earlier.encode()) is not None
         trial = b"/".join([*place.path.split(b"/")[-2:], name])
         added = Added(self._commit, place.planned, follows)
         self.history.run(place.run).trials.setdefault(trial, []).append(added)
@@ -341,10 +358,11 @@ def _is_folder(entry: Entry | None) -> bool:
     return entry is not None and entry.mode == DIRECTORY
 
 
-def _has(trees: Iterable[frozenset[bytes]], name: bytes) -> bool:
-    """Whether one of the trees has an entry of that name."""
+def _find(trees: Iterable[frozenset[bytes]], name: bytes) -> bytes | None:
+    """The entry of that name in one of the trees, as it stands there."""
     middle, end = b" " + name + b"\0", len(name) + 22
-    return any(raw[-end:].startswith(middle) for tree in trees for raw in tree)
+    found = (raw for tree in trees for raw in tree if raw[-end:].startswith(middle))
+    return next(found, None)
 
 
 def _in_trial(path: bytes) -> bool:

@@ -202,7 +202,7 @@ class RunCheck:
         self._answer.unsettled = tuple(name for name in there if made[name] != contents[name])
 
     def _check_hidden(self, missing: Sequence[SlotKey], results: bytes) -> None:
-        shown = _not_run(results)
+        shown = _not_run(results) if missing else set()
         for slot in missing:
             if slot not in shown:
                 self._findings.fault(

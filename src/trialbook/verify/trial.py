@@ -25,10 +25,14 @@ _LATER_FOLDERS = ("amendments/", "regrades/", "reviews/")
 
 
 class Checked(NamedTuple):
-    """A trial's record with its grades; ``later`` are the files that came after it, with bytes."""
+    """A trial's record with its grades.
+
+    ``later`` are the files that came after it, with bytes; only if there are any, ``sha256`` is the
+    record's digest.
+    """
 
     trial: Trial
-    data: bytes
+    sha256: str
     grades: dict[str, Grade]
     later: dict[str, bytes]
 
@@ -78,7 +82,7 @@ class TrialCheck:
             problem = outcome_problem(self.run.plan, trial, grades, self.rules)
             if problem:
                 self._fault(Code.OUTCOME_DIFFERS, problem, f"{folder}/{TRIAL}")
-        return Checked(trial, data, grades, later)
+        return Checked(trial, sha256(data) if later else "", grades, later)
 
     def _contents(self, folder: str, files: dict[str, Entry]) -> dict[str, bytes]:
         """Every file's bytes. What cannot be read is a fault already, and left out."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from trialbook.errors import EnvironmentProblem, Refused
@@ -57,8 +58,11 @@ def derived(
     }
 
 
+_policy = lru_cache(maxsize=64)(parse_policy)
+
+
 def _decide(accept: str, grades: Mapping[str, Grade]) -> Outcome:
-    return decide(parse_policy(accept), grades)[0]
+    return decide(_policy(accept), grades)[0]
 
 
 class Patches:
@@ -103,10 +107,10 @@ class Patches:
 
     def _is_here(self, baseline: str, plan: Plan, trial: Trial) -> bool:
         """Whether the baseline is there, or can be made of a snapshot and instructions that are."""
-        if baseline in self._store:
-            return True
         if baseline in self._missing:
             return False
+        if baseline in self._store:
+            return True
         try:
             if self._made(plan, trial) == baseline:
                 return True

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
+import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -60,7 +62,10 @@ def running(jobs: Sequence[RunJob], *, several: bool) -> Iterator[Iterator[RunAn
         yield map(check_run, jobs)
         return
     workers = min(os.cpu_count() or 1, len(jobs))
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    # Forked processes have everything imported already; with threads about, forking is not safe.
+    alone = sys.platform == "linux" and threading.active_count() == 1
+    context = get_context("fork" if alone else "spawn")
+    with ProcessPoolExecutor(workers, mp_context=context) as pool:
         try:
             futures = [pool.submit(check_run, job) for job in jobs]
             yield (future.result() for future in as_completed(futures))
