@@ -1,7 +1,8 @@
-"""The ledger's single writer: files into commits on the branch that is checked out.
+"""The ledger's single writer: files into commits on the ledger's branch.
 
 A commit changes nothing but its own paths below ``runs/``: whatever else is staged, modified or
-untracked stays. It is unsigned and runs no hook. Several processes may write at once.
+untracked stays. It is signed if git's configuration says so, and runs no hook. Several processes
+may write at once.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from trialbook.storage.large import LargeStore
 from trialbook.storage.locks import exclusive_or_none
 from trialbook.storage.own_packs import OwnPacks
 from trialbook.storage.patience import Patience
-from trialbook.storage.refs import move_ref
+from trialbook.storage.refs import ledger_ref, move_ref
 from trialbook.storage.repository import Repository, Signature
 from trialbook.storage.runpath import RUN_ATTRIBUTES, checked_path, path_problem, run_folder
+from trialbook.storage.signing import signing_of
 from trialbook.storage.worktree import WorkTree
 from trialbook.system import System
 
@@ -48,8 +50,9 @@ class Identity(NamedTuple):
 class Ledger:
     """A ledger that is written to. One per thread.
 
-    ``ref`` is what HEAD named when the ledger was opened: a branch, or ``HEAD`` itself when it was
-    detached. All commits go there, even if the user checks out another branch meanwhile.
+    ``ref`` is the branch that git's setting ``trialbook.branch`` names, which then gets nothing but
+    commits; else what HEAD named when the ledger was opened: a branch, or ``HEAD`` itself when it
+    was detached. All commits go there, even if the user checks out another branch meanwhile.
     ``large`` is where contents go of which a commit only holds a pointer; before that commit.
     ``warnings`` collects what a person should hear of, each once: commits are safe nevertheless.
     """
@@ -68,10 +71,13 @@ class Ledger:
         self._last: str | None = None
         self._built: tuple[str | None, str | None] = (None, None)
         self._runs: set[bytes] = set()
-        self.ref = repository.head_ref()
+        self.ref = ledger_ref(repository)
         self._existed = self.head() is not None
         self.warnings: list[str] = []
+        setting = partial(repository.setting, environ=system.environ)
         self.identity = self._identity()
+        who = f"{self.identity.name} <{self.identity.email}>"
+        self._sign = signing_of(setting, system.environ, who, self._warn)
 
     @classmethod
     def open(cls, root: Path, system: System) -> Ledger:
@@ -199,7 +205,7 @@ class Ledger:
             grafted = graft(self._batch, tree, lost | oids)
             lost = {}
             if head is None or grafted.added:
-                head = self._batch.add_commit(grafted.tree, head, who, message)
+                head = self._batch.add_commit(grafted.tree, head, who, message, self._sign)
             tree = grafted.tree
             added |= grafted.added
             made.append(head)

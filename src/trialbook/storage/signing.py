@@ -17,7 +17,7 @@ from trialbook.process import tool
 
 SIGN_SECONDS = 30.0
 
-_YES = frozenset({"true", "yes", "on", "1", ""})
+_YES = frozenset({"true", "yes", "on", "1"})
 _FORMATS = ("ssh", "openpgp", "x509")
 _BEGINS = {
     "ssh": b"-----BEGIN SSH SIGNATURE-----",
@@ -124,10 +124,21 @@ class Signer:
         return _expanded(program, self._home)
 
 
-def wants_signatures(setting: Setting) -> bool:
-    """Whether git's configuration asks for every commit to be signed."""
+def signing_of(
+    setting: Setting, environ: Mapping[str, str], who: str, warn: Callable[[str], None]
+) -> Callable[[bytes], bytes | None]:
+    """What signs commits, as git's configuration says; it gives None for no signature.
+
+    Args:
+        setting: Gives a value of git's configuration by section and key.
+        environ: The environment, for the signer's agent.
+        who: Name and address of the committer: the key that OpenPGP takes if none is configured.
+        warn: Is told why something that should be signed was not.
+    """
     value = setting("commit", "gpgsign")
-    return value is not None and value.strip().lower() in _YES
+    if value is None or value.strip().lower() not in _YES:
+        return lambda _: None
+    return Signer(setting, environ, who, warn).sign
 
 
 @contextmanager
