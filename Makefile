@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 TRIALBOOK := $(BIN)/trialbook
 
 .DEFAULT_GOAL := help
-.PHONY: help eval resume check-suite status site serve test test-all lint fmt types architecture docs ci clean
+.PHONY: help eval resume check-suite lock-suite status site serve test test-all lint fmt types architecture docs ci clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -31,6 +31,9 @@ resume: .venv/run ## continue an interrupted run: make resume RUN=...
 
 check-suite: .venv/run ## report every mistake in a suite's files: make check-suite SUITE=...
 	$(TRIALBOOK) suite check $(SUITE)
+
+lock-suite: .venv/run ## freeze a suite under its protocol number
+	$(TRIALBOOK) suite lock $(SUITE) $(ARGS)
 
 status: .venv/run ## list the runs of this ledger
 	$(TRIALBOOK) status

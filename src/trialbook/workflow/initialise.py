@@ -20,7 +20,7 @@ SUITE ?= example
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help eval resume check-suite status site serve
+.PHONY: help eval resume check-suite lock-suite status site serve
 
 help: ## list the targets
 \t@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\\t/' | expand -t 16
@@ -33,6 +33,9 @@ resume: ## continue an interrupted run: make resume RUN=...
 
 check-suite: ## report every mistake in a suite's files
 \t$(TRIALBOOK) suite check $(SUITE)
+
+lock-suite: ## freeze a suite under its protocol number
+\t$(TRIALBOOK) suite lock $(SUITE) $(ARGS)
 
 status: ## list the runs of this ledger
 \t$(TRIALBOOK) status
