@@ -7,6 +7,7 @@ import pytest
 from trialbook.formats.authored import read_document
 from trialbook.registry import Registry
 from trialbook.storage.suites import check_suite, load_suite, suite_names
+from trialbook.workflow.locking import lock_state
 
 SHIPPED = ("golden-python", "hook-guard", "instruction-drift")
 
@@ -18,6 +19,15 @@ def test_three_suites_ship(root: Path) -> None:
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_shipped_suite_has_no_mistake(root: Path, name: str) -> None:
     assert check_suite(root, name, Registry()) == []
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_shipped_suite_is_as_it_was_locked(root: Path, name: str) -> None:
+    suite = load_suite(root, name, Registry())
+    state = lock_state(root, suite, Registry())
+    assert state.stored is not None, f"lock it: trialbook suite lock {name}"
+    assert state.differing == (), f"put it back, or: trialbook suite bump {name}"
+    assert not any(row.blocks or row.waiver for row in state.stored.lock.matrix)
 
 
 @pytest.mark.parametrize("name", SHIPPED)

@@ -24,9 +24,9 @@ from trialbook.workflow.host import this_runner
 from trialbook.workflow.locking import (
     Locking,
     bump_suite,
+    lock_state,
     lock_suite,
     refuse_drift,
-    standing_of,
 )
 from trialbook.workflow.validation import Room
 from trialbook_graders.checks import ChecksGrader
@@ -190,7 +190,7 @@ def test_a_suite_whose_graders_are_right_is_locked_with_what_they_said(root: Pat
 
     again = lock(root)
     assert not again.made
-    assert again.standing.stored == stored
+    assert again.state.stored == stored
     assert again.rows == made.matrix
 
 
@@ -349,13 +349,13 @@ def test_every_kind_of_file_is_named_when_it_is_not_as_locked(root: Path, kind: 
     )
     lock_without_validation(root)
     suite = load_suite(root, "shop", Registry())
-    assert standing_of(root, suite, Registry()).differing == ()
+    assert lock_state(root, suite, Registry()).differing == ()
     path, old, new = DRIFT[kind]
     change(root, path, old, new)
-    standing = standing_of(root, load_suite(root, "shop", Registry()), Registry())
-    assert [str(one) for one in standing.differing] == [f"suites/shop/{path}: changed"]
+    state = lock_state(root, load_suite(root, "shop", Registry()), Registry())
+    assert [str(one) for one in state.differing] == [f"suites/shop/{path}: changed"]
     with pytest.raises(UserError) as caught:
-        refuse_drift(standing)
+        refuse_drift(state)
     assert f"suites/shop/{path}: changed" in caught.value.message
     assert "git checkout" in caught.value.hint
     assert "trialbook suite bump shop" in caught.value.hint
@@ -368,8 +368,8 @@ def test_a_file_that_is_new_gone_or_of_another_mode_is_named(root: Path) -> None
     (top / "recordings/sums/overlay/total.txt").unlink()
     (top / "recordings/sums/overlay/other.txt").symlink_to("total.txt")
     (top / "tools/wrong.py").chmod(0o755)
-    standing = standing_of(root, load_suite(root, "shop", Registry()), Registry())
-    assert [str(one) for one in standing.differing] == [
+    state = lock_state(root, load_suite(root, "shop", Registry()), Registry())
+    assert [str(one) for one in state.differing] == [
         "suites/shop/recordings/sums/overlay/other.txt: new",
         "suites/shop/recordings/sums/overlay/total.txt: gone",
         "suites/shop/tasks/sums/private/tests/conftest.py: new",
@@ -380,9 +380,9 @@ def test_a_file_that_is_new_gone_or_of_another_mode_is_named(root: Path) -> None
 def test_a_grader_of_another_version_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lock_without_validation(root)
     monkeypatch.setattr(ChecksGrader, "version", "99")
-    standing = standing_of(root, load_suite(root, "shop", Registry()), Registry())
-    assert [one.where for one in standing.differing] == ["grader checks"]
-    assert "version 99" in str(standing.differing[0])
+    state = lock_state(root, load_suite(root, "shop", Registry()), Registry())
+    assert [one.where for one in state.differing] == ["grader checks"]
+    assert "version 99" in str(state.differing[0])
 
 
 def test_what_is_no_part_of_the_measurement_may_change(root: Path) -> None:
@@ -394,8 +394,8 @@ def test_what_is_no_part_of_the_measurement_may_change(root: Path) -> None:
             "configurations/unlisted.yaml": "configuration: unlisted\nagent: replay\n",
         },
     )
-    standing = standing_of(root, load_suite(root, "shop", Registry()), Registry())
-    assert standing.differing == ()
+    state = lock_state(root, load_suite(root, "shop", Registry()), Registry())
+    assert state.differing == ()
 
 
 def test_a_suite_that_is_not_as_locked_is_not_locked_again(root: Path) -> None:
@@ -425,23 +425,23 @@ def test_a_damaged_lock_is_an_error(
     path = root / lock_path("shop", 1)
     path.write_bytes(spoil(path.read_bytes()))
     with pytest.raises(UserError, match=words) as caught:
-        standing_of(root, load_suite(root, "shop", Registry()), Registry())
+        lock_state(root, load_suite(root, "shop", Registry()), Registry())
     assert "git checkout -- suites/shop/locks/1.json" in caught.value.hint
 
 
 # --- git -----------------------------------------------------------------------------------------
 
 
-def standing(root: Path) -> str:
-    return standing_of(root, load_suite(root, "shop", Registry()), Registry()).draft_because
+def reason(root: Path) -> str:
+    return lock_state(root, load_suite(root, "shop", Registry()), Registry()).draft_because
 
 
 def test_a_run_is_no_draft_once_the_lock_is_committed_with_what_it_locks(root: Path) -> None:
-    assert standing(root) == "protocol 1 of the suite is not locked"
+    assert reason(root) == "protocol 1 of the suite is not locked"
     lock_without_validation(root)
-    assert "suites/shop/locks/1.json: not committed" in standing(root)
+    assert "suites/shop/locks/1.json: not committed" in reason(root)
     commit(root)
-    assert standing(root) == ""
+    assert reason(root) == ""
 
 
 def test_files_that_are_committed_otherwise_than_locked_are_found(root: Path) -> None:
@@ -449,10 +449,10 @@ def test_files_that_are_committed_otherwise_than_locked_are_found(root: Path) ->
     lock_without_validation(root)
     git(root, "add", "suites/shop/locks")
     git(root, "commit", "-q", "-m", "only the lock")
-    assert "brief.md: committed with other bytes or another mode" in standing(root)
+    assert "brief.md: committed with other bytes or another mode" in reason(root)
     git(root, "rm", "-q", "--cached", "suites/shop/tasks/sums/brief.md")
     git(root, "commit", "-q", "-m", "without the brief")
-    assert "brief.md: not committed" in standing(root)
+    assert "brief.md: not committed" in reason(root)
 
 
 def test_private_files_may_be_kept_out_of_git(root: Path) -> None:
@@ -460,7 +460,7 @@ def test_private_files_may_be_kept_out_of_git(root: Path) -> None:
     git(root, "rm", "-q", "-r", "--cached", "suites/shop/tasks/sums/private")
     git(root, "add", "suites/shop/locks")
     git(root, "commit", "-q", "-m", "lock, without the private parts")
-    assert standing(root) == ""
+    assert reason(root) == ""
 
 
 def test_line_ends_that_git_converts_are_found(root: Path) -> None:
@@ -468,7 +468,7 @@ def test_line_ends_that_git_converts_are_found(root: Path) -> None:
     (root / "suites/shop/tasks/sums/brief.md").write_bytes(b"Write 3.\r\n")
     lock_without_validation(root)
     commit(root)
-    assert "brief.md: committed with other bytes" in standing(root)
+    assert "brief.md: committed with other bytes" in reason(root)
 
 
 def test_a_ledger_outside_of_git_can_be_locked_and_says_that_it_proves_nothing(
@@ -477,7 +477,7 @@ def test_a_ledger_outside_of_git_can_be_locked_and_says_that_it_proves_nothing(
     bare = tmp_path / "elsewhere"
     shutil.copytree(root / "suites", bare / "suites")
     lock_without_validation(bare)
-    assert "in no git repository" in standing(bare)
+    assert "in no git repository" in reason(bare)
 
 
 # --- bump ----------------------------------------------------------------------------------------
@@ -491,7 +491,7 @@ def test_bump_opens_the_next_number_and_says_what_differs(root: Path) -> None:
     assert [str(one) for one in bump.differing] == ["suites/shop/tasks/sums/brief.md: changed"]
     text = (root / "suites/shop/suite.yaml").read_text()
     assert text == FILES["suite.yaml"].replace("protocol: 1", "protocol: 2")
-    assert standing(root) == "protocol 2 of the suite is not locked"
+    assert reason(root) == "protocol 2 of the suite is not locked"
     assert read_lock(root, "shop", 1) is not None
 
 

@@ -13,7 +13,7 @@ from trialbook.formats.records import plain
 from trialbook.registry import Registry
 from trialbook.storage.scaffold import new_suite
 from trialbook.storage.suites import check_suite, load_suite
-from trialbook.workflow.locking import Standing, standing_of
+from trialbook.workflow.locking import LockState, lock_state
 
 
 @click.group("suite", epilog="Example: trialbook suite check instruction-drift")
@@ -42,7 +42,7 @@ def check(context: Context, *, suite: str, as_json: bool) -> int:
         context.json({"suite": suite, "ok": False, "problems": found})
         return ExitCode.FIX
     loaded = load_suite(root, suite, registry)
-    standing = standing_of(root, loaded, registry)
+    state = lock_state(root, loaded, registry)
     tasks = [task.name for task in loaded.tasks]
     configurations = [item.name for item in loaded.configurations]
     if as_json:
@@ -54,14 +54,14 @@ def check(context: Context, *, suite: str, as_json: bool) -> int:
                 "protocol": loaded.protocol,
                 "tasks": tasks,
                 "configurations": configurations,
-                "lock": _lock_json(standing),
+                "lock": _lock_json(state),
             }
         )
     else:
         counts = f"{_count(tasks, 'task')}, {_count(configurations, 'configuration')}"
         context.result(f"suite {suite}: {counts}, protocol {loaded.protocol}: no problems")
-        _say_lock(context, standing)
-    return ExitCode.FIX if standing.differing else ExitCode.DONE
+        _say_lock(context, state)
+    return ExitCode.FIX if state.differing else ExitCode.DONE
 
 
 @command.command("new", epilog="Example: trialbook suite new refunds")
@@ -88,36 +88,36 @@ def _count(things: list[str], noun: str) -> str:
     return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"
 
 
-def _say_lock(context: Context, standing: Standing) -> None:
+def _say_lock(context: Context, state: LockState) -> None:
     """One line on the lock, and what is not as locked below it."""
-    stored = standing.stored
+    stored = state.stored
     if stored is None:
         context.result(
-            f"lock: none, so runs are drafts; {context.program} suite lock {standing.suite}"
+            f"lock: none, so runs are drafts; {context.program} suite lock {state.suite}"
         )
-    elif standing.differing:
+    elif state.differing:
         context.result(f"lock: {stored.path}, and not as locked:")
-        for one in standing.differing:
+        for one in state.differing:
             context.result(f"  {one}")
-        context.result(f"put them back, or: {context.program} suite bump {standing.suite}")
-    elif standing.uncommitted:
-        first = standing.uncommitted[0]
+        context.result(f"put them back, or: {context.program} suite bump {state.suite}")
+    elif state.uncommitted:
+        first = state.uncommitted[0]
         context.result(f"lock: {stored.path}, everything as locked, but not in git ({first});")
         context.result("runs are drafts until you commit it:")
-        for step in standing.advice:
+        for step in state.advice:
             context.result(f"  {step}")
     else:
         context.result(f"lock: {stored.path}, everything as locked")
 
 
-def _lock_json(standing: Standing) -> dict[str, object]:
-    stored = standing.stored
+def _lock_json(state: LockState) -> dict[str, object]:
+    stored = state.stored
     return {
         "path": stored.path if stored else None,
         "sha256": stored.sha256 if stored else None,
-        "draft_because": standing.draft_because,
-        "differing": [plain(one) for one in standing.differing],
-        "uncommitted": [plain(one) for one in standing.uncommitted],
+        "draft_because": state.draft_because,
+        "differing": [plain(one) for one in state.differing],
+        "uncommitted": [plain(one) for one in state.uncommitted],
     }
 
 

@@ -79,7 +79,7 @@ def lock(context: Context, *, suite: str, jobs: int | None, as_json: bool) -> in
     else:
         context.result(render(_parts(locking), colour=context.colour))
         _talk(context, locking)
-    return ExitCode.NO if locking.blocking and not locking.standing.stored else ExitCode.DONE
+    return ExitCode.NO if locking.blocking and not locking.state.stored else ExitCode.DONE
 
 
 @click.command("bump", epilog="Example: trialbook suite bump instruction-drift")
@@ -125,19 +125,19 @@ def _progress(context: Context) -> Iterator[Progress]:
 
 
 def _as_json(locking: Locking) -> dict[str, Any]:
-    standing = locking.standing
+    state = locking.state
     return {
-        "suite": standing.suite,
-        "protocol": standing.protocol,
-        "locked": standing.stored is not None,
+        "suite": state.suite,
+        "protocol": state.protocol,
+        "locked": state.stored is not None,
         "made": locking.made,
-        "path": standing.stored.path if standing.stored else None,
-        "sha256": standing.stored.sha256 if standing.stored else None,
-        "digest": standing.stored.lock.digest if standing.stored else None,
+        "path": state.stored.path if state.stored else None,
+        "sha256": state.stored.sha256 if state.stored else None,
+        "digest": state.stored.lock.digest if state.stored else None,
         "rows": [plain(row) for row in locking.rows],
         "blocking": [row.name for row in locking.blocking],
         "unneeded_waivers": [plain(waiver) for waiver in locking.unneeded],
-        "uncommitted": [plain(one) for one in standing.uncommitted],
+        "uncommitted": [plain(one) for one in state.uncommitted],
     }
 
 
@@ -192,18 +192,18 @@ def _told(row: MatrixRow) -> Text:
 
 
 def _talk(context: Context, locking: Locking) -> None:
-    standing = locking.standing
-    name = f"suite {standing.suite}, protocol {standing.protocol}"
+    state = locking.state
+    name = f"suite {state.suite}, protocol {state.protocol}"
     for waiver in locking.unneeded:
         context.say(f"note: the waiver for {waiver.task} {waiver.row} is not needed; remove it")
-    if standing.stored is None:
+    if state.stored is None:
         context.result(f"\n{name}: not locked, {len(locking.blocking)} rows stand in the way")
         context.say("mend the graders or the task, or waive a row with a reason in suite.yaml")
         return
-    said = "locked" if locking.made else f"locked since {standing.stored.lock.created}, unchanged"
+    said = "locked" if locking.made else f"locked since {state.stored.lock.created}, unchanged"
     context.result(f"\n{name}: {said}")
-    rows = [("lock", standing.stored.path), ("digest", standing.stored.lock.digest)]
-    rows += [("to do" if not n else "", step) for n, step in enumerate(standing.advice)]
+    rows = [("lock", state.stored.path), ("digest", state.stored.lock.digest)]
+    rows += [("to do" if not n else "", step) for n, step in enumerate(state.advice)]
     context.result(render(lines(rows), colour=context.colour))
-    if standing.advice:
+    if state.advice:
         context.say("until it is committed, runs are drafts")

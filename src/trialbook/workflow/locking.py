@@ -34,7 +34,7 @@ from trialbook.workflow.validation import Room, Validation, validate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class LockState:
     """A suite against its lock.
 
     ``stored`` is None without one, ``differing`` is what is not as locked, ``uncommitted`` what
@@ -81,7 +81,7 @@ class Locking:
     in the way. ``unneeded`` are waivers that no failing row needs.
     """
 
-    standing: Standing
+    state: LockState
     made: bool
     rows: tuple[MatrixRow, ...]
     unneeded: tuple[Waiver, ...]
@@ -109,7 +109,7 @@ def commit_commands(suite: str, protocol: int) -> tuple[str, ...]:
     )
 
 
-def standing_of(root: Path, suite: Suite, registry: Registry) -> Standing:
+def lock_state(root: Path, suite: Suite, registry: Registry) -> LockState:
     """Where a suite stands: against its lock, and that against git. No snapshot is fetched.
 
     Raises:
@@ -124,7 +124,7 @@ def standing_of(root: Path, suite: Suite, registry: Registry) -> Standing:
             missing = uncommitted(root, stored)
         except EnvironmentProblem:
             missing = [Difference(where=stored.path, what="in no git repository")]
-    return Standing(
+    return LockState(
         suite=suite.name,
         protocol=suite.protocol,
         stored=stored,
@@ -133,23 +133,23 @@ def standing_of(root: Path, suite: Suite, registry: Registry) -> Standing:
     )
 
 
-def refuse_drift(standing: Standing, more: Iterable[Difference] = ()) -> None:
+def refuse_drift(state: LockState, more: Iterable[Difference] = ()) -> None:
     """Let nothing pass that is not as locked.
 
     Raises:
         UserError: names everything that differs, and the two ways out.
     """
-    wrong = [*standing.differing, *more]
-    if not wrong or standing.stored is None:
+    wrong = [*state.differing, *more]
+    if not wrong or state.stored is None:
         return
-    path = standing.stored.path
+    path = state.stored.path
     told = "\n".join(f"  {difference}" for difference in wrong)
-    never = any(one.where == path for one in standing.uncommitted)
+    never = any(one.where == path for one in state.uncommitted)
     third = f"; or, since no commit has this lock, delete {path} and lock again" if never else ""
     raise UserError(
-        f"the suite {standing.suite} is not as locked under protocol {standing.protocol}:\n{told}",
+        f"the suite {state.suite} is not as locked under protocol {state.protocol}:\n{told}",
         hint="put them back as they were (`git checkout COMMIT -- PATH` for files), or open the "
-        f"next number for the change: trialbook suite bump {standing.suite}{third}",
+        f"next number for the change: trialbook suite bump {state.suite}{third}",
     )
 
 
@@ -163,11 +163,11 @@ def lock_suite(name: str, room: Room) -> Locking:
     """
     root = room.root
     suite = load_suite(root, name, room.registry)
-    standing = standing_of(root, suite, room.registry)
-    refuse_drift(standing)
-    if standing.stored is not None:
-        matrix = standing.stored.lock.matrix
-        return Locking(standing=standing, made=False, rows=matrix, unneeded=())
+    state = lock_state(root, suite, room.registry)
+    refuse_drift(state)
+    if state.stored is not None:
+        matrix = state.stored.lock.matrix
+        return Locking(state=state, made=False, rows=matrix, unneeded=())
     before = freeze(root, suite, room.registry)
     validation = validate(suite, room)
     rows, unneeded = waived(validation.rows, suite.waivers)
@@ -181,8 +181,8 @@ def lock_suite(name: str, room: Room) -> Locking:
             )
         lock = _lock(suite, validation, tuple(rows), room)
         write_atomic(root / lock_path(name, suite.protocol), to_json(lock))
-        standing = standing_of(root, suite, room.registry)
-    return Locking(standing=standing, made=made, rows=tuple(rows), unneeded=tuple(unneeded))
+        state = lock_state(root, suite, room.registry)
+    return Locking(state=state, made=made, rows=tuple(rows), unneeded=tuple(unneeded))
 
 
 def bump_suite(root: Path, name: str, registry: Registry) -> Bump:
@@ -192,13 +192,13 @@ def bump_suite(root: Path, name: str, registry: Registry) -> Bump:
         UserError: the suite has mistakes, its number is not locked, or nothing differs.
     """
     suite = load_suite(root, name, registry)
-    standing = standing_of(root, suite, registry)
-    if standing.stored is None:
+    state = lock_state(root, suite, registry)
+    if state.stored is None:
         raise UserError(
             f"protocol {suite.protocol} of the suite {name} is open already: it is not locked",
             hint=f"change what you like, then: trialbook suite lock {name}",
         )
-    if not standing.differing:
+    if not state.differing:
         raise UserError(
             f"nothing differs from the lock of protocol {suite.protocol}",
             hint="change the suite first: a new number says that results no longer compare",
@@ -207,7 +207,7 @@ def bump_suite(root: Path, name: str, registry: Registry) -> Bump:
     path = root / suite.folder / SUITE_FILE
     text = edit_text(path.read_bytes().decode("utf-8"), ("protocol",), number)
     write_atomic(path, text.encode(), mode=path.stat().st_mode & 0o777)
-    return Bump(protocol=number, before=suite.protocol, differing=standing.differing)
+    return Bump(protocol=number, before=suite.protocol, differing=state.differing)
 
 
 def _lock(

@@ -9,7 +9,7 @@ from trialbook.model.plan import LOCKED, Plan
 from trialbook.model.suite import Suite
 from trialbook.registry import Registry
 from trialbook.storage.suites import load_suite
-from trialbook.workflow.locking import Standing, standing_of
+from trialbook.workflow.locking import LockState, lock_state
 from trialbook.workflow.planning import Request, narrowed
 
 
@@ -29,7 +29,7 @@ def suite_of_plan(plan: Plan, root: Path, registry: Registry, *, as_locked: bool
     """
     suite = load_suite(root, plan.suite, registry)
     if as_locked and plan.status == LOCKED and suite.protocol == plan.protocol:
-        _check_program(standing_of(root, suite, registry), suite)
+        _check_program(lock_state(root, suite, registry), suite)
     request = Request(
         tasks=tuple(plan.tasks),
         configurations=tuple(plan.configurations),
@@ -38,13 +38,13 @@ def suite_of_plan(plan: Plan, root: Path, registry: Registry, *, as_locked: bool
     return narrowed(suite, request)
 
 
-def _check_program(standing: Standing, suite: Suite) -> None:
+def _check_program(state: LockState, suite: Suite) -> None:
     """What is locked besides files: graders' versions, and rules that trialbook fills in."""
     # Files are compared with the plan itself when the run goes on.
-    wrong = [one for one in standing.differing if not one.where.startswith(f"{suite.folder}/")]
+    wrong = [one for one in state.differing if not one.where.startswith(f"{suite.folder}/")]
     if wrong:
         told = "\n".join(f"  {one}" for one in wrong)
         raise UserError(
-            f"not as protocol {standing.protocol} of the suite {suite.name} was locked:\n{told}",
+            f"not as protocol {state.protocol} of the suite {suite.name} was locked:\n{told}",
             hint="install what the lock names to go on, or start a new run with `trialbook eval`",
         )

@@ -31,7 +31,7 @@ from trialbook.storage.redact import SHORTEST
 from trialbook.storage.repository import Store
 from trialbook.system import System, timestamp
 from trialbook.workflow.host import this_runner
-from trialbook.workflow.locking import Standing, refuse_drift, standing_of
+from trialbook.workflow.locking import LockState, lock_state, refuse_drift
 
 DEFAULT_EXECUTOR = "local"
 
@@ -83,13 +83,13 @@ def make_plan(
             not as it was locked.
         Refused, EnvironmentProblem: a snapshot or toolchain cannot be prepared.
     """
-    standing = standing_of(root, suite, registry)
-    refuse_drift(standing)
+    state = lock_state(root, suite, registry)
+    refuse_drift(state)
     suite = narrowed(suite, request)
     _need_git()
     check_secrets(suite.configurations, system)
     starts = _prepared(suite, root=root, system=system, say=say)
-    refuse_drift(standing, _other_snapshots(standing, starts))
+    refuse_drift(state, _other_snapshots(state, starts))
     moment = system.now()
     seed = request.seed or system.token(8)
     configurations = {
@@ -99,16 +99,16 @@ def make_plan(
         for configuration in suite.configurations
     }
     by_task = starts[suite.configurations[0].name]
-    draft_because = standing.draft_because or _other_sandbox(standing, configurations)
+    draft_because = state.draft_because or _other_sandbox(state, configurations)
     if draft_because:
-        say("\n       ".join((f"draft: {draft_because}", *standing.advice)))
+        say("\n       ".join((f"draft: {draft_because}", *state.advice)))
     return Plan(
         run=f"{moment:%Y%m%dT%H%M%SZ}-{system.token(3)}",
         suite=suite.name,
         protocol=suite.protocol,
         status=DRAFT if draft_because else LOCKED,
         draft_because=draft_because,
-        lock=standing.planned,
+        lock=state.planned,
         decision=suite.decision,
         created=timestamp(moment),
         seed=seed,
@@ -152,23 +152,23 @@ def _schedule(suite: Suite, seed: str) -> tuple[PlannedSlot, ...]:
 
 
 def _other_snapshots(
-    standing: Standing, starts: Mapping[str, Mapping[str, Start]]
+    state: LockState, starts: Mapping[str, Mapping[str, Start]]
 ) -> Iterator[Difference]:
     """The snapshots of a locked suite that are not the trees that were locked."""
-    if standing.stored is None:
+    if state.stored is None:
         return
-    locked = standing.stored.lock.tasks
+    locked = state.stored.lock.tasks
     for name, start in next(iter(starts.values())).items():
         if start.snapshot_tree != locked[name].tree:
             what = f"its snapshot is the tree {start.snapshot_tree}, locked is {locked[name].tree}"
             yield Difference(where=f"task {name}", what=what)
 
 
-def _other_sandbox(standing: Standing, configurations: Mapping[str, PlannedConfiguration]) -> str:
+def _other_sandbox(state: LockState, configurations: Mapping[str, PlannedConfiguration]) -> str:
     """Why a run in other sandboxes than the locked ones is a draft; empty if it is not."""
-    if standing.stored is None:
+    if state.stored is None:
         return ""
-    locked = standing.stored.lock.configurations
+    locked = state.stored.lock.configurations
     other = [
         f"{name} in {planned.sandbox}, locked is {locked[name].sandbox}"
         for name, planned in configurations.items()
