@@ -12,6 +12,13 @@ from tests.cli.test_eval import run_folder, trials
 from tests.conftest import git, trialbook
 from tests.workflow.test_worker import with_agent
 
+from trialbook.errors import EnvironmentProblem
+from trialbook.model.outcome import Outcome
+from trialbook.model.suite import ArtifactPolicy
+from trialbook.model.trial import Trial, TrialBundle
+from trialbook.storage.spans import Span
+from trialbook.workflow.keeping import Keeper
+
 VALUE = "s3cr3t-value-of-some-length"
 GITHUB = "ghp_" + "a1B2" * 9
 ONE = ("-t", "first", "-c", "good", "-r", "1")
@@ -20,7 +27,8 @@ ONE = ("-t", "first", "-c", "good", "-r", "1")
 def with_secret(ledger: Path, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with_agent(ledger, code)
     path = ledger / "suites/mini/configurations/good.yaml"
-    path.write_text(path.read_text() + "secrets: [TEST_API_KEY]\n")
+    # Without a sandbox, since some of these agents reach out of their workspace.
+    path.write_text(path.read_text() + "sandbox: none\nsecrets: [TEST_API_KEY]\n")
     monkeypatch.setenv("TEST_API_KEY", VALUE)
 
 
@@ -189,3 +197,86 @@ def test_a_secret_that_is_too_short_to_be_found_is_refused_beforehand(
     done = trialbook(ledger, "eval", "mini", *ONE, check=2)
     assert "fewer than 6 characters" in done.stderr
     assert git(ledger, "rev-parse", "HEAD") == before
+
+
+def test_show_and_the_site_say_what_was_taken_out(
+    ledger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = "import os\nopen('answer.txt', 'w').write('first 1\\n' + os.environ['TEST_API_KEY'])"
+    with_secret(ledger, code, monkeypatch)
+    trialbook(ledger, "eval", "mini", *ONE)
+    run = run_folder(ledger).rsplit("/", 1)[1]
+    shown = trialbook(ledger, "show", f"{run}/first/good/r1").stdout
+    assert "taken out of the patch after grading" in shown
+    assert "TEST_API_KEY: 1" in shown
+    trialbook(ledger, "site", "build", "--output", str(ledger.parent / "site"))
+    (page,) = (ledger.parent / "site").rglob("first/good/r1.html")
+    assert "TEST_API_KEY (1)" in page.read_text()
+    assert "no longer gives the tree that was graded" in page.read_text()
+
+
+# --- the parts, without a run --------------------------------------------------------------------
+
+
+def kept_of(keeper: Keeper, files: dict[str, bytes]) -> TrialBundle:
+    kept = keeper.keep(files, None, [])
+    record = Trial(
+        run="20261130T151526Z-3f9c2d",
+        suite="mini",
+        protocol=1,
+        status="draft",
+        task="first",
+        configuration="good",
+        repetition=1,
+        outcome=Outcome.ACCEPTED,
+        reason="3 of 3 checks",
+        plan_commit="0" * 40,
+        plan_sha256="0" * 64,
+        started="2026-11-30T15:15:26.123Z",
+        finished="2026-11-30T15:15:27.123Z",
+        cut=tuple(kept.cut),
+    )
+    return keeper.bundle(record, kept)
+
+
+def test_when_the_scanner_fails_the_trial_is_withheld() -> None:
+    def scan(_data: bytes) -> list[Span]:
+        raise EnvironmentProblem("the scanner failed", hint="look at it")
+
+    bundle = kept_of(Keeper({"KEY": VALUE}, ArtifactPolicy(), scan), {"a.txt": VALUE.encode()})
+    assert bundle.withheld == ("the scanner failed (look at it)",)
+    assert bundle.files["a.txt"] == b"[redacted:KEY]"
+
+
+def test_files_whose_names_differ_only_in_what_is_secret_are_all_kept() -> None:
+    files = {f"sessions/1/attempt-1/{form}.log": form.encode() for form in (VALUE, VALUE[::-1])}
+    bundle = kept_of(Keeper({"A": VALUE, "B": VALUE[::-1]}, ArtifactPolicy()), files)
+    assert sorted(bundle.files) == [f"sessions/1/attempt-1/redacted-{n}.log" for n in "AB"]
+    forms = [VALUE, VALUE.encode().hex(), VALUE.encode().hex().upper()]
+    same = {f"sessions/1/attempt-1/{form}": form.encode() for form in forms}
+    bundle = kept_of(Keeper({"A": VALUE}, ArtifactPolicy()), same)
+    assert len(bundle.files) == len(same)
+    assert bundle.withheld == ()
+
+
+def test_what_is_left_of_a_long_log_is_the_same_for_the_same_bytes() -> None:
+    log = {"sessions/1/attempt-1/stdout.txt": b"line\n" * 100_000}
+    one = kept_of(Keeper({}, ArtifactPolicy()), log)
+    assert one == kept_of(Keeper({}, ArtifactPolicy()), log)
+    assert len(one.files["sessions/1/attempt-1/stdout.txt"]) < 257_000
+
+
+def test_only_logs_of_sessions_are_cut() -> None:
+    long = b"line\n" * 1000
+    paths = ["runner-error.txt", "sessions/1/attempt-1/trajectory.json", "grades/x.txt"]
+    paths += ["sessions/1/attempt-1/prompt.md"]
+    files = dict.fromkeys(paths, long) | {"sessions/1/attempt-1/data": b"\0" + long}
+    bundle = kept_of(Keeper({}, ArtifactPolicy(keep_kb=1)), files)
+    assert bundle.files == files
+    assert bundle.record.cut == ()
+
+
+def test_a_log_is_cut_although_an_agent_prints_zero_bytes() -> None:
+    keeper = Keeper({}, ArtifactPolicy(keep_kb=1))
+    kept = keeper.keep({"sessions/1/attempt-1/stdout.txt": b"\0" * 9000}, None, [])
+    assert len(kept.cut) == 1

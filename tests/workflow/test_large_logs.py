@@ -38,6 +38,12 @@ def talkative(ledger: Path) -> Path:
     return ledger
 
 
+def without_sandbox(ledger: Path) -> None:
+    """For agents that reach out of their workspace."""
+    path = ledger / "suites/mini/configurations/good.yaml"
+    path.write_text(path.read_text() + "sandbox: none\n")
+
+
 def trial_folder(ledger: Path) -> str:
     return f"{run_folder(ledger)}/first/good/r1"
 
@@ -95,6 +101,7 @@ def test_json_that_programs_read_is_never_cut(talkative: Path) -> None:
         "open('../output/events.jsonl', 'w').write('{}\\n' * 20000)\n"
     )
     with_agent(talkative, code + CODE)
+    without_sandbox(talkative)
     trialbook(talkative, "eval", "mini", *ONE)
     base = f"{trial_folder(talkative)}/sessions/1/attempt-1"
     assert json.loads(content(talkative, f"{base}/trajectory.json")) == ["x" * 50000]
@@ -144,6 +151,7 @@ def test_what_could_not_be_committed_is_spooled_whole_and_resume_keeps_it(talkat
     lock = talkative / ".git/refs/heads/main.lock"
     # The agent, of all, locks the branch: the plan is in the ledger then, and the trial cannot be.
     with_agent(talkative, CODE + f"open({str(lock)!r}, 'w').close()\n")
+    without_sandbox(talkative)
     trialbook(talkative, "eval", "mini", *ONE, check=2)
     lock.unlink()
     shutil.rmtree(talkative / ".git/lfs")
@@ -239,3 +247,35 @@ def test_a_ledger_whose_logs_were_pulled_goes_on_with_a_clean_status(
     trialbook(clone, "eval", "mini", *ONE)
     assert len(lfs(clone, "lfs", "ls-files").splitlines()) == 2
     assert lfs(clone, "status", "--porcelain") == ""
+
+
+# --- what people see -----------------------------------------------------------------------------
+
+
+def test_show_says_how_much_there_was_and_how_to_get_at_it(talkative: Path) -> None:
+    trialbook(talkative, "eval", "mini", *ONE)
+    run = run_folder(talkative).rsplit("/", 1)[1]
+    shown = trialbook(talkative, "show", f"{run}/first/good/r1").stdout
+    assert re.search(r"stdout\.txt\s+[\d.]+ kB of [\d.]+ kB", shown)
+    assert f"{trial_folder(talkative)}/full/{STDOUT} | git lfs smudge" in shown
+
+
+def test_the_page_of_a_trial_links_what_is_gone_and_shows_no_pointer(talkative: Path) -> None:
+    trialbook(talkative, "eval", "mini", *ONE)
+    trialbook(talkative, "site", "build", "--output", str(talkative.parent / "site"))
+    (page,) = (talkative.parent / "site").rglob("first/good/r1.html")
+    text = page.read_text()
+    assert "The ledger keeps the beginning and the end of this log" in text
+    assert f"full/{STDOUT}" in text
+    assert "git lfs smudge" in text
+    assert "version https://git-lfs" not in text
+
+
+@pytest.mark.slow
+def test_the_command_that_is_shown_gives_the_whole_log(with_lfs: Path) -> None:
+    trialbook(with_lfs, "eval", "mini", *ONE)
+    run = run_folder(with_lfs).rsplit("/", 1)[1]
+    shown = trialbook(with_lfs, "show", f"{run}/first/good/r1").stdout
+    (command,) = re.findall(r"git show \S+/full/\S+ \| git lfs smudge", shown)
+    done = subprocess.run(command, shell=True, cwd=with_lfs, check=True, capture_output=True)
+    assert done.stdout == LOG

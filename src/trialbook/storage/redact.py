@@ -14,9 +14,10 @@ from trialbook.storage.credential_patterns import find_credentials
 from trialbook.storage.exact_values import SHORTEST, ExactValues
 from trialbook.storage.spans import Span, counted, merged, replaced
 
-__all__ = ["SHORTEST", "Redactor"]
+__all__ = ["SHORTEST", "Redactor", "Scan"]
 
 Scan = Callable[[bytes], Iterable[Span]]
+"""A further way to find what is secret in bytes."""
 
 _PLACEHOLDER = re.compile(rb"\[redacted:[A-Za-z0-9_.-]+\]")
 

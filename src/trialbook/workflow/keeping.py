@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from trialbook.errors import TrialbookError
+from trialbook.errors import EnvironmentProblem, TrialbookError
 from trialbook.formats.cut_log import cut_log
 from trialbook.formats.records import from_json, plain, to_json
 from trialbook.model.grade import Grade
@@ -18,8 +18,9 @@ from trialbook.model.runfiles import PATCH
 from trialbook.model.suite import ArtifactPolicy
 from trialbook.model.trial import CutFile, Trial, TrialBundle
 from trialbook.storage.large import FULL_FOLDER, pointer_to
-from trialbook.storage.redact import Redactor
+from trialbook.storage.redact import Redactor, Scan
 from trialbook.storage.redact_patch import redact_patch
+from trialbook.storage.spans import Span
 
 T = TypeVar("T")
 
@@ -57,11 +58,30 @@ class Kept:
 
 
 class Keeper:
-    """Decides what is kept of one trial."""
+    """Decides what is kept of one trial.
 
-    def __init__(self, redactor: Redactor, policy: ArtifactPolicy) -> None:
-        self._redactor = redactor
+    Args:
+        secrets: The values that were passed in, by name.
+        policy: What becomes of long logs.
+        scan: A further way to find secrets. If it fails, the trial may not be committed.
+    """
+
+    def __init__(
+        self, secrets: Mapping[str, str], policy: ArtifactPolicy, scan: Scan | None = None
+    ) -> None:
+        self._failures: list[str] = []
+        self._redactor = Redactor(secrets, None if scan is None else self._guarded(scan))
         self._policy = policy
+
+    def _guarded(self, scan: Scan) -> Scan:
+        def guarded(data: bytes) -> Iterable[Span]:
+            try:
+                return list(scan(data))
+            except EnvironmentProblem as problem:
+                self._failures.append(f"{problem.message} ({problem.hint})")
+                return ()
+
+        return guarded
 
     def keep(
         self, files: Mapping[str, bytes], patch: bytes | None, grades: Iterable[Grade]
@@ -96,7 +116,7 @@ class Keeper:
             record=final,
             files=kept.files,
             large=kept.large,
-            withheld=tuple(dict.fromkeys(kept.problems)),
+            withheld=tuple(dict.fromkeys(self._failures + kept.problems)),
         )
 
     def _name(self, kept: Kept, path: str) -> str:

@@ -27,7 +27,6 @@ from trialbook.model.trial import (
     TrialSpec,
 )
 from trialbook.registry import Registry
-from trialbook.storage.redact import Redactor
 from trialbook.storage.repository import Store
 from trialbook.storage.scanner import Scanner, installed_scanner
 from trialbook.system import System, timestamp
@@ -136,7 +135,7 @@ def keeper_for(spec: TrialSpec, system: System) -> Keeper:
     """Takes out of a trial's files what is secret, and cuts what is too long."""
     secrets = secrets_of(spec.configuration, system.environ)
     scan = Scanner(Path(spec.cache) / "scanner") if installed_scanner() else None
-    return Keeper(Redactor(secrets, scan), spec.artifacts)
+    return Keeper(secrets, spec.artifacts, scan)
 
 
 def cut_off(spec: TrialSpec, *, started: str, finished: str, reason: str) -> TrialBundle:
