@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import signal
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -182,5 +181,5 @@ def _values(assignment: Assignment) -> dict[str, str | None]:
         "task": assignment.task,
         "repetition": str(assignment.repetition),
         "model": assignment.model,
-        "python": sys.executable,
+        "python": assignment.python,
     }

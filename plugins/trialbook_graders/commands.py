@@ -55,12 +55,12 @@ def run_command(rule: CommandSucceeds, room: Path, evidence: Evidence) -> Answer
         Command(
             argv=tuple(argv),
             cwd=copy,
-            environment=environment_for(evidence.python, room),
+            environment=environment_for(evidence.python, room / "process"),
             stdout=room / "stdout.txt",
             stderr=room / "stderr.txt",
         ),
         minutes=rule.minutes,
-        writable=(room,),
+        writable=(copy, room / "process"),
     )
     if result.ok:
         return yes(f"{written} succeeded")

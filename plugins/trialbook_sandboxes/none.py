@@ -14,12 +14,13 @@ class NoSandbox:
 
     name = "none"
 
-    def available(self) -> Availability:
+    def available(self, spawn: Spawn) -> Availability:
         """Always; only what the core itself enforces is claimed.
 
         A limit on processes is set where the system has one, but it counts all processes of a user
         together and does not bind root, so it is not claimed.
         """
+        del spawn
         return Availability(
             ok=True,
             reason="no isolation: files, network and other processes of the host are in reach",

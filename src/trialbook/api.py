@@ -10,6 +10,7 @@ Groups: ``trialbook.agents``, ``trialbook.graders``, ``trialbook.sandboxes``,
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ from trialbook.model.paths import path_to_text, text_to_path
 from trialbook.model.process import Command, Ended, ProcessResult
 from trialbook.model.suite import Limits, Network
 from trialbook.model.trial import TrialBundle, TrialSpec, Usage
+from trialbook.system import System
 
 __all__ = [
     "Agent",
@@ -68,6 +70,7 @@ __all__ = [
     "apply_patch_to_folder",
     "check_schema",
     "load_schema",
+    "operator_environment",
     "parse_document",
     "path_to_text",
     "read_document",
@@ -82,6 +85,14 @@ Spawn = Callable[[Command, Limits], ProcessResult]
 """The core's way to run a process on the host to its end. Sandboxes wrap what they hand to it."""
 
 
+def operator_environment() -> Mapping[str, str]:
+    """The environment of the person who runs trialbook, for what a sandbox needs to know of it.
+
+    Nothing of it may get into a sandbox: what a trial's processes get stands in their `Command`.
+    """
+    return System().environ
+
+
 # --- sandboxes -------------------------------------------------------------------------------
 
 
@@ -89,13 +100,20 @@ Spawn = Callable[[Command, Limits], ProcessResult]
 class Policy:
     """What a process in a sandbox may touch.
 
-    ``writable`` and ``readable`` are folders or files of the host; everything else should not be
-    there. ``network`` is the policy as declared.
+    ``writable`` and ``readable`` are folders or files of the host, at the same paths inside;
+    everything else should not be there, what the system itself needs aside. ``scratch`` are empty
+    folders for temporary files: a sandbox may put memory of limited size there, and what is written
+    to them need not last. ``network`` is the policy as declared; where it lists hosts, ``proxy`` is
+    the socket of a proxy that lets these through, or None if there is none (then nothing gets
+    through). ``evaluator`` asks for another user than agents get, where the host has one.
     """
 
     writable: tuple[Path, ...] = ()
     readable: tuple[Path, ...] = ()
+    scratch: tuple[Path, ...] = ()
     network: Network = field(default_factory=Network)
+    proxy: Path | None = None
+    evaluator: bool = False
     limits: Limits = field(default_factory=Limits)
 
 
@@ -104,10 +122,12 @@ class Availability:
     """Whether a sandbox works on this host, found by trying, and what it enforces if it does.
 
     ``limits`` names fields of `Limits` (and ``output_mb``, ``minutes``) that it really enforces.
+    ``reason`` says in one line how, or what is in the way; ``hint`` says how to get that out of it.
     """
 
     ok: bool
     reason: str = ""
+    hint: str = ""
     isolated: bool = False
     network: bool = False
     limits: tuple[str, ...] = ()
@@ -118,12 +138,16 @@ class Sandbox(Protocol):
 
     name: str
 
-    def available(self) -> Availability:
+    def available(self, spawn: Spawn) -> Availability:
         """Whether it works on this host; must try, never guess from a program's presence."""
         ...
 
     def start(self, command: Command, policy: Policy, spawn: Spawn) -> ProcessResult:
-        """Run ``command`` to its end by way of ``spawn`` and leave nothing behind."""
+        """Run ``command`` to its end by way of ``spawn`` and leave nothing behind.
+
+        What keeps the sandbox itself from working is an `EnvironmentProblem`, or a result that is
+        ``not_started``; never the command's own failure.
+        """
         ...
 
 
@@ -169,7 +193,8 @@ class Assignment:
     ``workspace`` is the folder to work in. ``prompt`` is the brief; ``prompt_file`` holds the same
     and lies outside the workspace. ``files`` is the agent's own read-only folder (configuration key
     ``files``, or the reference where the configuration hands it over), or None. ``output`` is where
-    extra artifacts go. ``home`` is fresh and empty.
+    extra artifacts go. ``home`` is fresh and empty. ``python`` is the interpreter of the task's
+    toolchain, or the runner's own; a command in the sandbox can run it.
     """
 
     task: str
@@ -186,6 +211,7 @@ class Assignment:
     parameters: Mapping[str, Any]
     limits: Limits
     start: Start
+    python: str = sys.executable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

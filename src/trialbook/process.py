@@ -65,7 +65,7 @@ def run(
     Args:
         command: What to run.
         limits: Its ceilings.
-        cancel: Setting it ends the command as a time limit would.
+        cancel: Setting it ends the command as a time limit would, unless it is a cleanup.
 
     Returns:
         How it ended. A command that cannot be started is a result too, with the reason in its
@@ -73,6 +73,8 @@ def run(
     """
     adoption.adopt_orphans(os.getpid())
     begun = clock()
+    if command.cleanup:
+        cancel = None
     try:
         request = request_bytes(command, limits)
         with _supervisor() as child:

@@ -5,12 +5,13 @@ Two plugins of one group with one name are refused, both distributions named.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import metadata
 from typing import Any, cast
 
-from trialbook.api import Agent, Executor, Grader, Pages, Sandbox
+from trialbook.api import Agent, Availability, Executor, Grader, Pages, Sandbox, Spawn
 from trialbook.errors import EnvironmentProblem, UserError
 from trialbook.model.plan import PluginUse
 
@@ -58,6 +59,8 @@ class Registry:
 
     def __init__(self, plugins: Iterable[Plugin] | None = None) -> None:
         self._plugins: dict[tuple[str, str], Plugin] = {}
+        self._availability: dict[str, Availability] = {}
+        self._lock = threading.Lock()
         for plugin in _discover() if plugins is None else plugins:
             key = (plugin.group, plugin.name)
             other = self._plugins.get(key)
@@ -104,6 +107,13 @@ class Registry:
     def sandbox(self, name: str) -> Sandbox:
         """A new sandbox."""
         return cast("Sandbox", self.plugin("sandboxes", name).make())
+
+    def availability(self, name: str, spawn: Spawn) -> Availability:
+        """Whether a sandbox works on this host: tried once, then remembered."""
+        with self._lock:
+            if name not in self._availability:
+                self._availability[name] = self.sandbox(name).available(spawn)
+            return self._availability[name]
 
     def executor(self, name: str) -> Executor:
         """A new executor."""

@@ -6,11 +6,14 @@ from tests.cli.test_eval import trials
 from tests.conftest import git, trialbook
 
 
-def with_agent(ledger: Path, code: str, *, limits: str = "", checks: str | None = None) -> None:
+def with_agent(
+    ledger: Path, code: str, *, limits: str = "", checks: str | None = None, more: str = ""
+) -> None:
     """Make `good` an agent that runs some Python, and maybe the first task's checks others."""
     path = ledger / "suites/mini/configurations/good.yaml"
     path.write_text(
         "configuration: good\nagent: command\n"
+        + more
         + (f"limits: {limits}\n" if limits else "")
         + "with:\n  argv:\n    - '{python}'\n    - '-c'\n    - |\n"
         + "".join(
@@ -136,7 +139,8 @@ def test_a_daemon_of_the_agent_is_gone_when_the_trial_is_on_record(ledger: Path)
         "    os._exit(0)\n"
         "time.sleep(0.3)"
     )
-    with_agent(ledger, code)
+    # Without a sandbox: one that has a process namespace ends daemons without counting them.
+    with_agent(ledger, code, more="sandbox: none\n")
     record = outcome_of(ledger)
     assert record["attempts"][0]["process"]["leftover_processes"] == 1  # type: ignore[index]
     marks = list(Path("/tmp").glob("trialbook-test-daemon-*"))

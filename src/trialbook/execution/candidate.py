@@ -15,6 +15,7 @@ from trialbook.execution.room import SYSTEM_PATH
 from trialbook.execution.snapshot import resolve
 from trialbook.model.suite import Candidate, Limits, Network, Reference, Task
 from trialbook.storage.files import copy_tree, fresh_folder, read_regular
+from trialbook.storage.interpreter import interpreter_folders
 from trialbook.storage.patching import apply_to_tree
 from trialbook.storage.repository import REGULAR, Store, TreeEntry
 from trialbook.storage.trees import (
@@ -92,8 +93,9 @@ def candidate_tree(
         )
         policy = Policy(
             writable=(workspace, home),
-            readable=(files, Path(python).parent.parent),
+            readable=(*((files,) if files.exists() else ()), *interpreter_folders(python)),
             network=Network(mode="none"),
+            evaluator=True,
             limits=limits,
         )
         result = shop.start(command, policy)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from trialbook.api import AgentEnd, AgentResult, ProcessResult
 from trialbook.model.outcome import Outcome
-from trialbook.model.suite import Task
+from trialbook.model.suite import Limits, Task
 from trialbook.model.trial import ProcessEvidence
 
 _BY_END = {
@@ -30,6 +32,19 @@ def class_of(result: AgentResult, task: Task, *, changed: bool) -> Outcome | Non
     return None
 
 
+def with_memory_named(result: AgentResult, limits: Limits) -> AgentResult:
+    """The result, with the memory limit named where it was what ended the agent's work.
+
+    Such an end is an agent's error like any crash, but a reader should not have to guess.
+    """
+    process = result.process
+    if process is None or not process.memory_killed or result.end is not AgentEnd.ERROR:
+        return result
+    limit = "" if limits.memory_mb is None else f" of {limits.memory_mb:g} MB"
+    told = f"its processes went over the memory limit{limit} and were killed; {result.message}"
+    return replace(result, message=told)
+
+
 def process_evidence(result: ProcessResult | None) -> ProcessEvidence | None:
     """A process's end as the record keeps it."""
     if result is None:
@@ -44,4 +59,5 @@ def process_evidence(result: ProcessResult | None) -> ProcessEvidence | None:
         stderr_bytes=result.stderr_bytes,
         output_cut=result.output_cut,
         max_rss_bytes=result.max_rss_bytes,
+        memory_killed=result.memory_killed,
     )

@@ -14,6 +14,7 @@ from trialbook.model.suite import Limits
 from trialbook.model.trial import Isolation, TrialSpec
 from trialbook.process import run
 from trialbook.registry import Registry
+from trialbook.storage.interpreter import interpreter_folders
 
 _LIMITS = ("minutes", "output_mb", "memory_mb", "processes", "usd", "turns", "tokens")
 
@@ -31,11 +32,11 @@ class Launcher:
         Raises:
             EnvironmentProblem: the sandbox does not work on this host.
         """
-        able = self.registry.sandbox(spec.sandbox).available()
+        able = self.registry.availability(spec.sandbox, run)
         if not able.ok:
             raise EnvironmentProblem(
                 f"sandbox {spec.sandbox!r} does not work here: {able.reason}",
-                hint="choose another with --sandbox",
+                hint=able.hint or "choose another with --sandbox",
             )
         asked = [name for name in _LIMITS if getattr(spec.limits, name) is not None]
         network = spec.configuration.network
@@ -46,17 +47,25 @@ class Launcher:
             network_enforced=able.network,
             limits_enforced=tuple(name for name in asked if name in able.limits),
             limits_not_enforced=tuple(name for name in asked if name not in able.limits),
+            detail=able.reason,
         )
 
     def in_sandbox(self, spec: TrialSpec, command: Command, policy: Policy) -> ProcessResult:
         """Run a command to its end in the trial's sandbox."""
         return self.registry.sandbox(spec.sandbox).start(command, policy, self._spawn)
 
-    def for_agent(self, spec: TrialSpec, room: Room, base: Mapping[str, str]) -> Start:
-        """The `Start` that an agent gets: the workspace as working directory, output kept."""
+    def for_agent(
+        self, spec: TrialSpec, room: Room, base: Mapping[str, str], python: str
+    ) -> Start:
+        """The `Start` that an agent gets: the workspace as working directory, output kept.
+
+        ``python`` is the interpreter that its commands may run.
+        """
+        files = (room.files,) if room.files.exists() else ()
         policy = Policy(
-            writable=(room.workspace, room.home, room.temporary),
-            readable=(room.files, room.prompt_file),
+            writable=(room.workspace, room.home),
+            readable=(*files, room.prompt_file, *interpreter_folders(python)),
+            scratch=(room.temporary,),
             network=spec.configuration.network,
             limits=spec.limits,
         )

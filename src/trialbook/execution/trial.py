@@ -24,7 +24,7 @@ from trialbook.api import (
 from trialbook.errors import EnvironmentProblem, TrialbookError
 from trialbook.execution.audit import audit
 from trialbook.execution.change import Change, capture
-from trialbook.execution.classify import process_evidence
+from trialbook.execution.classify import process_evidence, with_memory_named
 from trialbook.execution.launch import Launcher
 from trialbook.execution.prepare import Supplies, agent_files, starting_point
 from trialbook.execution.room import Room, environment_of
@@ -131,8 +131,7 @@ class TrialRunner:
                 system=self.system,
             )
         with self._stage(found, "agent"):
-            toolchain = Path(python).parent if spec.task.toolchain else None
-            self._run_agent(spec, room, toolchain, supplies, found)
+            self._run_agent(spec, room, python, supplies, found)
         with self._stage(found, "capture"):
             found.change = capture(
                 room.workspace,
@@ -188,13 +187,14 @@ class TrialRunner:
         self,
         spec: TrialSpec,
         room: Room,
-        toolchain: Path | None,
+        python: str,
         supplies: Supplies,
         found: Findings,
     ) -> None:
         configuration = spec.configuration
         plugin = self.launcher.registry.plugin("agents", configuration.agent)
         agent = self.launcher.registry.agent(configuration.agent)
+        toolchain = Path(python).parent if spec.task.toolchain else None
         environment = environment_of(configuration, room, toolchain, self.system.environ)
         found.isolation = self.launcher.isolation(spec)
         assignment = Assignment(
@@ -211,7 +211,8 @@ class TrialRunner:
             approval=configuration.approval,
             parameters=configuration.parameters,
             limits=spec.limits,
-            start=self.launcher.for_agent(spec, room, environment),
+            start=self.launcher.for_agent(spec, room, environment, python),
+            python=python,
         )
         try:
             result = agent.run(assignment)
@@ -220,7 +221,7 @@ class TrialRunner:
         except Exception as error:  # noqa: BLE001 - the plugin's fault counts as its agent's
             found.files[f"{ATTEMPT}/adapter-error.txt"] = traceback.format_exc().encode()
             result = AgentResult(end=AgentEnd.ERROR, message=f"the adapter raised {error!r}")
-        found.result = result
+        found.result = with_memory_named(result, spec.limits)
         found.agent = AgentRecord(
             name=plugin.name,
             distribution=f"{plugin.distribution} {plugin.version}",

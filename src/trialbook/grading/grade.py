@@ -27,6 +27,7 @@ from trialbook.formats.records import from_json, to_json
 from trialbook.model.suite import GraderUse, Limits, Network, Task
 from trialbook.registry import Registry
 from trialbook.storage.files import fresh_folder
+from trialbook.storage.interpreter import interpreter_folders
 from trialbook.storage.repository import Store
 from trialbook.storage.trees import materialise
 
@@ -197,8 +198,8 @@ def _sound(grade: Grade, name: str) -> Grade:
 
 def _limited(start: StartInSandbox, limits: Limits, python: str) -> GraderStart:
     """The way graders run commands: never with network, and with nothing but what they name."""
-    # The interpreter's environment has to be there for it to start at all.
-    toolchain = Path(python).parent.parent
+    # The interpreter's installation has to be there for it to start at all.
+    installation = interpreter_folders(python)
 
     def run(
         command: Command,
@@ -209,8 +210,9 @@ def _limited(start: StartInSandbox, limits: Limits, python: str) -> GraderStart:
     ) -> ProcessResult:
         policy = Policy(
             writable=tuple(writable),
-            readable=(*readable, toolchain),
+            readable=(*readable, *installation),
             network=Network(mode="none"),
+            evaluator=True,
             limits=limits if minutes is None else replace(limits, minutes=minutes),
         )
         return start(command, policy)

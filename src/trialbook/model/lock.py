@@ -9,7 +9,7 @@ from typing import Any
 from trialbook.model.digest import sha256
 from trialbook.model.paths import text_to_path
 from trialbook.model.plan import Plan, Runner
-from trialbook.model.suite import Comparison, Limits
+from trialbook.model.suite import DEFAULT_SANDBOX, Comparison, Limits
 from trialbook.model.validation import MatrixRow
 
 LINK = "120000"
@@ -186,7 +186,10 @@ def _of_part(kind: str, name: str, locked: Any, planned: Any) -> Iterator[Differ
     yield from (
         Difference(where=where, what=f"{field} is {now!r}, locked is {before!r}")
         for field, before in _fields(locked)
-        if hasattr(planned, field) and (now := getattr(planned, field)) != before
+        if hasattr(planned, field)
+        and (now := getattr(planned, field)) != before
+        # Which one was the strongest depends on the host.
+        and (field, before) != ("sandbox", DEFAULT_SANDBOX)
     )
 
 

@@ -24,7 +24,8 @@ class Command:
     """A process to start. Nothing is inherited: not the environment, not standard input.
 
     ``stdin`` is a file to read from (None: empty). ``stdout`` and ``stderr`` are files to write;
-    they may be the same path.
+    they may be the same path. ``cleanup`` marks a command that removes what another one may have
+    left: cancelling a run does not end it.
     """
 
     argv: tuple[str, ...]
@@ -33,6 +34,7 @@ class Command:
     stdout: Path
     stderr: Path
     stdin: Path | None = None
+    cleanup: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,20 +42,23 @@ class ProcessResult:
     """What the runner knows of a process that is over, with every descendant of it gone.
 
     ``exit_code`` is set when it exited, ``signal`` when a signal ended it. ``leftover_processes``
-    counts descendants that had to be killed after it. ``stdout_bytes`` and ``stderr_bytes`` count
-    what was written, not what was kept; ``output_cut`` says that the two differ.
+    counts descendants that had to be killed after it; None where a sandbox ends them uncounted.
+    ``stdout_bytes`` and ``stderr_bytes`` count what was written, not what was kept; ``output_cut``
+    says that the two differ. ``memory_killed`` says that something of it was killed because all of
+    it together went over the memory limit.
     """
 
     ended: Ended
     exit_code: int | None = None
     signal: int | None = None
     seconds: float = 0.0
-    leftover_processes: int = 0
+    leftover_processes: int | None = 0
     stdout_bytes: int = 0
     stderr_bytes: int = 0
     output_cut: bool = False
     max_rss_bytes: int | None = None
     message: str = ""
+    memory_killed: bool = False
 
     @property
     def ok(self) -> bool:

@@ -9,8 +9,11 @@ from typing import Any
 
 from trialbook.model.validation import Waiver
 
-DEFAULT_SANDBOX = "none"
-"""What a configuration runs in that names no sandbox."""
+DEFAULT_SANDBOX = "strongest"
+"""How a lock writes the sandbox of a configuration that names none: what is best on each host."""
+
+NO_SANDBOX = "none"
+"""The sandbox that isolates nothing."""
 
 
 class Split(StrEnum):

@@ -17,11 +17,12 @@ class ProcessEvidence:
     exit_code: int | None
     signal: int | None
     seconds: float
-    leftover_processes: int
+    leftover_processes: int | None
     stdout_bytes: int
     stderr_bytes: int
     output_cut: bool
     max_rss_bytes: int | None = None
+    memory_killed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +99,7 @@ class ChangeRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Isolation:
-    """What was enforced, and only that."""
+    """What was enforced, and only that. ``detail`` says how, in the sandbox's own words."""
 
     sandbox: str
     isolated: bool
@@ -106,6 +107,7 @@ class Isolation:
     network_enforced: bool
     limits_enforced: tuple[str, ...]
     limits_not_enforced: tuple[str, ...]
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

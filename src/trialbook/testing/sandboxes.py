@@ -29,6 +29,34 @@ _OWN = {"PWD", "OLDPWD", "SHLVL", "_", "HOSTNAME", "TERM", "container"}
 _TEN = "0 1 2 3 4 5 6 7 8 9"
 _BEAT = f"for a in {_TEN}; do for b in {_TEN}; do : > beat; sleep 0.05; done; done"
 _DAEMON = f'setsid "$0" -c "{_BEAT}" > /dev/null 2>&1 & '
+_FORKS = """
+import os, time
+made = []
+try:
+    while len(made) < 60:
+        pid = os.fork()
+        if not pid:
+            time.sleep(20)
+            os._exit(0)
+        made.append(pid)
+except OSError:
+    pass
+print(len(made))
+"""
+# No process of it has much; all together have too much.
+_CROWD = """
+import os, time
+made = []
+for _ in range(4):
+    pid = os.fork()
+    if not pid:
+        held = b"x" * 60_000_000
+        time.sleep(3)
+        os._exit(0)
+    made.append(pid)
+killed = [os.waitpid(pid, 0)[1] for pid in made]
+raise SystemExit(1 if any(killed) else 0)
+"""
 _WAIT_FOR_DAEMON = "until test -e beat; do sleep 0.02; done; "
 
 
@@ -43,7 +71,7 @@ def check_sandbox(sandbox: Sandbox, folder: Path) -> None:
         NotConforming: it breaks a promise, or says itself that it does not work here.
     """
     claim_name(sandbox.name)
-    able = sandbox.available()
+    able = sandbox.available(run)
     claim(isinstance(able, Availability), f"available() gave {able!r}, not an Availability")
     claim(able.ok, f"it does not work on this host: {able.reason}")
     known = set(Limits.__dataclass_fields__)
@@ -56,6 +84,10 @@ def check_sandbox(sandbox: Sandbox, folder: Path) -> None:
         _time_limit(bench)
     if "output_mb" in able.limits:
         _output_limit(bench)
+    if "processes" in able.limits:
+        _process_limit(bench)
+    if "memory_mb" in able.limits:
+        _memory_limit(bench)
     if able.isolated:
         _isolation(bench)
     if able.network:
@@ -214,6 +246,21 @@ def _output_limit(bench: _Bench) -> None:
     kept = len(bench.said())
     claim(result.output_cut, "output over the limit must be said to be cut")
     claim(kept < 1_010_000, f"{kept} bytes of output were kept where 1 MB is allowed")  # noqa: PLR2004
+
+
+def _process_limit(bench: _Bench) -> None:
+    result = bench.run((sys.executable, "-c", _FORKS), Limits(minutes=1.0, processes=20))
+    said = bench.said().decode("utf-8", "replace").split()
+    claim(bool(said), f"a command that starts others came out as {result}")
+    claim(int(said[0]) < 20, f"{said[0]} more processes could run where 20 are allowed")  # noqa: PLR2004
+
+
+def _memory_limit(bench: _Bench) -> None:
+    limits = Limits(minutes=1.0, memory_mb=100.0)
+    result = bench.run((sys.executable, "-c", "print(len(bytes(1_000_000)))"), limits)
+    claim(result.ok and not result.memory_killed, f"a small command came out as {result}")
+    result = bench.run((sys.executable, "-c", _CROWD), limits)
+    claim(result.memory_killed, f"processes with 240 MB where 100 are allowed: {result}")
 
 
 def _isolation(bench: _Bench) -> None:

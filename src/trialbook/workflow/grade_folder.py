@@ -12,10 +12,11 @@ from trialbook.api import Command, Grade, GradeStatus, Limits, Policy, ProcessRe
 from trialbook.errors import UserError
 from trialbook.execution.toolchain import python_of
 from trialbook.grading.grade import FolderSubject, grade_folder
-from trialbook.model.suite import DEFAULT_SANDBOX, GraderUse, Suite, merge_limits
+from trialbook.model.suite import GraderUse, Suite, merge_limits
 from trialbook.process import run
 from trialbook.registry import Registry
 from trialbook.system import System
+from trialbook.workflow.sandboxes import sandbox_for_grading
 
 T = TypeVar("T")
 
@@ -146,7 +147,7 @@ def _chosen(names: Sequence[str], known: Mapping[str, T], owner: str) -> list[T]
 def _graded(
     subjects: Sequence[FolderSubject], registry: Registry, system: System
 ) -> tuple[TaskGrades, ...]:
-    sandbox = registry.sandbox(DEFAULT_SANDBOX)
+    sandbox = registry.sandbox(sandbox_for_grading(registry))
 
     def start(command: Command, policy: Policy) -> ProcessResult:
         return sandbox.start(command, policy, run)

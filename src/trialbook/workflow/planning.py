@@ -24,7 +24,14 @@ from trialbook.model.plan import (
     PluginUse,
     schedule,
 )
-from trialbook.model.suite import DEFAULT_SANDBOX, Configuration, Suite, Task, merge_limits
+from trialbook.model.suite import (
+    DEFAULT_SANDBOX,
+    NO_SANDBOX,
+    Configuration,
+    Suite,
+    Task,
+    merge_limits,
+)
 from trialbook.process import git_version
 from trialbook.registry import Registry
 from trialbook.storage.redact import SHORTEST
@@ -32,6 +39,7 @@ from trialbook.storage.repository import Store
 from trialbook.system import System, timestamp
 from trialbook.workflow.host import this_runner
 from trialbook.workflow.locking import LockState, lock_state, refuse_drift
+from trialbook.workflow.sandboxes import choose_sandboxes, strongest
 
 DEFAULT_EXECUTOR = "local"
 
@@ -88,18 +96,25 @@ def make_plan(
     suite = narrowed(suite, request)
     _need_git()
     check_secrets(suite.configurations, system)
+    sandboxes = choose_sandboxes(suite, request.sandbox, registry, say)
     starts = _prepared(suite, root=root, system=system, say=say)
     refuse_drift(state, _other_snapshots(state, starts))
     moment = system.now()
     seed = request.seed or system.token(8)
     configurations = {
         configuration.name: _planned_configuration(
-            configuration, suite, request, registry, starts[configuration.name]
+            configuration,
+            suite,
+            sandboxes[configuration.name],
+            registry,
+            starts[configuration.name],
         )
         for configuration in suite.configurations
     }
     by_task = starts[suite.configurations[0].name]
-    draft_because = state.draft_because or _other_sandbox(state, configurations)
+    draft_because = state.draft_because or _other_sandbox(
+        state, configurations, registry
+    )
     if draft_because:
         say("\n       ".join((f"draft: {draft_because}", *state.advice)))
     return Plan(
@@ -164,7 +179,9 @@ def _other_snapshots(
             yield Difference(where=f"task {name}", what=what)
 
 
-def _other_sandbox(state: LockState, configurations: Mapping[str, PlannedConfiguration]) -> str:
+def _other_sandbox(
+    state: LockState, configurations: Mapping[str, PlannedConfiguration], registry: Registry
+) -> str:
     """Why a run in other sandboxes than the locked ones is a draft; empty if it is not."""
     if state.stored is None:
         return ""
@@ -173,8 +190,15 @@ def _other_sandbox(state: LockState, configurations: Mapping[str, PlannedConfigu
         f"{name} in {planned.sandbox}, locked is {locked[name].sandbox}"
         for name, planned in configurations.items()
         if planned.sandbox != locked[name].sandbox
+        # Whichever isolates best on a host is what such a lock means.
+        and (locked[name].sandbox != DEFAULT_SANDBOX or _weaker(planned.sandbox, registry))
     ]
     return f"it runs in another sandbox than was locked ({', '.join(other)})" if other else ""
+
+
+def _weaker(sandbox: str, registry: Registry) -> bool:
+    """Whether a sandbox isolates nothing where another one here would."""
+    return sandbox == NO_SANDBOX and strongest(registry) != NO_SANDBOX
 
 
 def differences(plan: Plan, suite: Suite) -> list[str]:
@@ -277,12 +301,10 @@ def _prepared(
 def _planned_configuration(
     configuration: Configuration,
     suite: Suite,
-    request: Request,
+    sandbox: str,
     registry: Registry,
     starts: dict[str, Start],
 ) -> PlannedConfiguration:
-    sandbox = request.sandbox or configuration.sandbox or DEFAULT_SANDBOX
-    registry.plugin("sandboxes", sandbox)
     return PlannedConfiguration(
         description=configuration.description,
         agent=configuration.agent,

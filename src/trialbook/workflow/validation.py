@@ -28,7 +28,7 @@ from trialbook.grading.accept import decide
 from trialbook.grading.grade import Subject, grade_artifacts
 from trialbook.model.acceptance import parse_policy
 from trialbook.model.paths import path_to_text
-from trialbook.model.suite import DEFAULT_SANDBOX, Limits, Suite, Task, merge_limits
+from trialbook.model.suite import Limits, Suite, Task, merge_limits
 from trialbook.model.validation import MatrixRow
 from trialbook.process import run
 from trialbook.registry import Registry
@@ -36,6 +36,7 @@ from trialbook.storage.repository import Store
 from trialbook.storage.tree_diff import diff_trees
 from trialbook.system import System
 from trialbook.workflow.matrix import REPEATS, Findings, Tried, Verdict, answers_of, rows
+from trialbook.workflow.sandboxes import sandbox_for_grading
 
 Progress = Callable[[int, int, str], None]
 """Is told how many trees are graded, how many there are, and what the last one was."""
@@ -259,7 +260,7 @@ def _findings(one: _Prepared, verdicts: Mapping[tuple[str, str], tuple[Verdict, 
 
 
 def _starter(room: Room, hash_seed: str = "0") -> Callable[[Command, Policy], ProcessResult]:
-    sandbox = room.registry.sandbox(DEFAULT_SANDBOX)
+    sandbox = room.registry.sandbox(sandbox_for_grading(room.registry))
 
     def spawn(command: Command, limits: Limits) -> ProcessResult:
         return run(command, limits, cancel=room.cancel)

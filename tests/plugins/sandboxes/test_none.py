@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from trialbook.api import Command, Ended, Limits, Policy, ProcessResult
+from trialbook.process import run
 from trialbook.testing import check_sandbox
 from trialbook_sandboxes.none import NoSandbox
 
@@ -17,7 +18,7 @@ def test_it_conforms(tmp_path: Path) -> None:
 
 
 def test_it_claims_no_isolation_and_only_limits_that_are_enforced() -> None:
-    able = NoSandbox().available()
+    able = NoSandbox().available(run)
     assert able.ok
     assert not able.isolated
     assert not able.network

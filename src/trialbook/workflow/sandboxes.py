@@ -1,0 +1,102 @@
+"""Which sandbox each configuration runs in here: named, or else the strongest that works.
+
+Found by running something in it, never by a program's presence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from trialbook.api import Availability
+from trialbook.errors import EnvironmentProblem, UserError
+from trialbook.model.suite import NO_SANDBOX, Suite
+from trialbook.process import run
+from trialbook.registry import Registry
+
+_PRIVATE = "private"
+
+
+def strongest(registry: Registry) -> str:
+    """The first sandbox by name that keeps files and network from what runs in it; else `none`."""
+    for name in registry.names("sandboxes"):
+        if name != NO_SANDBOX:
+            able = registry.availability(name, run)
+            if able.ok and able.isolated and able.network:
+                return name
+    return NO_SANDBOX
+
+
+def choose_sandboxes(
+    suite: Suite, asked: str | None, registry: Registry, say: Callable[[str], None]
+) -> dict[str, str]:
+    """The sandbox of each configuration, by the configuration's name; ``say`` is told which.
+
+    Args:
+        suite: The suite, with the configurations that will run.
+        asked: The sandbox that the person asked for, if any; it goes before all others.
+        registry: Where the sandboxes are.
+        say: Is told one line for each sandbox.
+
+    Raises:
+        UserError: nothing isolates here, the suite has private parts, and nobody said `none`.
+        EnvironmentProblem: a sandbox that was named does not work here.
+    """
+    chosen: dict[str, str] = {}
+    for configuration in suite.configurations:
+        named = asked or configuration.sandbox
+        if named is not None:
+            registry.plugin("sandboxes", named)
+        chosen[configuration.name] = named or strongest(registry)
+        if named is None and chosen[configuration.name] == NO_SANDBOX:
+            _refuse_openness(suite, registry)
+    for name in dict.fromkeys(chosen.values()):
+        able = registry.availability(name, run)
+        if not able.ok:
+            raise EnvironmentProblem(
+                f"the sandbox {name} does not work here: {able.reason}",
+                hint=able.hint or "choose another with --sandbox",
+            )
+        say(_line(suite, chosen, name, able))
+    return chosen
+
+
+def private_parts(suite: Suite) -> list[str]:
+    """The tasks with something that an agent must not see: a reference, or private files."""
+    return [
+        task.name
+        for task in suite.tasks
+        if task.reference is not None or any(_PRIVATE in path.split("/") for path in task.files)
+    ]
+
+
+def sandbox_for_grading(registry: Registry) -> str:
+    """The sandbox for graders that no plan speaks of."""
+    return strongest(registry)
+
+
+def _refuse_openness(suite: Suite, registry: Registry) -> None:
+    tasks = private_parts(suite)
+    if not tasks:
+        return
+    tried = "\n".join(
+        f"  {name}: {able.reason}" + (f"; {able.hint}" if able.hint else "")
+        for name in registry.names("sandboxes")
+        if name != NO_SANDBOX
+        for able in (registry.availability(name, run),)
+    )
+    more = f" and {len(tasks) - 1} more tasks" if len(tasks) > 1 else ""
+    raise UserError(
+        f"no sandbox works here, and {tasks[0]}{more} of {suite.name} has private parts that "
+        f"an agent could read:\n{tried or '  none is installed'}",
+        hint="make one of them work, or say it in so many words: --sandbox none (every report "
+        "then says that nothing was isolated)",
+    )
+
+
+def _line(suite: Suite, chosen: Mapping[str, str], name: str, able: Availability) -> str:
+    if not able.isolated:
+        return f"sandbox: {name}, NOT ISOLATED: {able.reason.removeprefix('no isolation: ')}"
+    modes = [item.network.mode for item in suite.configurations if chosen[item.name] == name]
+    network = ", ".join(dict.fromkeys(modes))
+    enforced = "" if able.network else " NOT ENFORCED"
+    return f"sandbox: {able.reason}; network {network}{enforced}"
