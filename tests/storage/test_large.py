@@ -2,11 +2,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from trialbook.storage.large import LargeStore, Pointer, pointer_to, read_pointer
+from trialbook.formats.cut_log import cut_log
+from trialbook.model.trial import CutFile
+from trialbook.storage.large import LargeStore, Pointer, cut_problem, pointer_to, read_pointer
 
 DATA = b"the whole of a log\n" * 100
 DIGEST = hashlib.sha256(DATA).hexdigest()
@@ -63,3 +67,39 @@ def test_content_that_is_damaged_is_not_given_and_is_put_right(tmp_path: Path) -
 
 def test_what_is_not_here_is_none(tmp_path: Path) -> None:
     assert LargeStore(tmp_path).read(DIGEST) is None
+
+
+LOG = "sessions/1/attempt-1/stdout.txt"
+
+
+def cut_trial() -> tuple[CutFile, dict[str, bytes]]:
+    short = cut_log(DATA, 100, f"full/{LOG}")
+    assert short is not None
+    file = CutFile(path=LOG, bytes=len(DATA), sha256=DIGEST, full=f"full/{LOG}")
+    return file, {LOG: short, f"full/{LOG}": pointer_to(DATA).text}
+
+
+def test_what_a_record_says_of_a_cut_log_fits_what_was_made_with_it() -> None:
+    file, contents = cut_trial()
+    assert cut_problem(file, contents) is None
+    assert cut_problem(replace(file, full=None), {LOG: contents[LOG]}) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"bytes": 7}, "part of 7 bytes"),
+        ({"sha256": "0" * 64}, "0000"),
+        ({"full": "full/other"}, "full/other"),
+    ],
+)
+def test_a_record_that_says_otherwise_is_a_problem(change: dict[str, Any], said: str) -> None:
+    file, contents = cut_trial()
+    assert said in (cut_problem(replace(file, **change), contents) or "")
+
+
+def test_a_pointer_to_something_else_is_a_problem() -> None:
+    file, contents = cut_trial()
+    contents[f"full/{LOG}"] = pointer_to(b"something else").text
+    assert "no pointer" in (cut_problem(file, contents) or "")
+    assert cut_problem(file, {}) is not None

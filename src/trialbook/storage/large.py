@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trialbook.model.digest import sha256
+from trialbook.model.trial import CutFile
 from trialbook.storage.files import read_regular, write_atomic
 
 FULL_FOLDER = "full"
@@ -47,6 +48,26 @@ def read_pointer(data: bytes) -> Pointer | None:
     """What a file says if it is a pointer in its canonical form, else None."""
     match = _POINTER.fullmatch(data)
     return None if match is None else Pointer(sha256=match[1].decode(), size=int(match[2]))
+
+
+def cut_problem(file: CutFile, contents: Mapping[str, bytes]) -> str | None:
+    """Where a trial's files are not what its record says of a log that was cut, or None.
+
+    Args:
+        file: What the record says.
+        contents: The trial's files.
+    """
+    if f"all {file.bytes} bytes have sha256 {file.sha256}".encode() not in contents.get(
+        file.path, b""
+    ):
+        return f"it does not say that it is part of {file.bytes} bytes with sha256 {file.sha256}"
+    if file.full is None:
+        return None
+    if file.full != f"{FULL_FOLDER}/{file.path}":
+        return f"its pointer is {file.full}, not {FULL_FOLDER}/{file.path}"
+    if contents.get(file.full) != Pointer(sha256=file.sha256, size=file.bytes).text:
+        return f"{file.full} is no pointer to {file.bytes} bytes with sha256 {file.sha256}"
+    return None
 
 
 class LargeStore:

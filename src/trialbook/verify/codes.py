@@ -52,6 +52,7 @@ class Code(StrEnum):
     FILE_MODE = "file-mode"
     ARTIFACT_MISSING = "artifact-missing"
     ARTIFACT_DIFFERS = "artifact-differs"
+    CUT_DIFFERS = "cut-differs"
     GRADE_DIFFERS = "grade-differs"
     PATCH_DIFFERS = "patch-differs"
     PATCH_TREE_DIFFERS = "patch-tree-differs"
@@ -224,6 +225,11 @@ _MEANINGS: dict[Code, Meaning] = {
     Code.ARTIFACT_MISSING: Meaning("A file that a record lists is not there.", _CONTRADICTION),
     Code.ARTIFACT_DIFFERS: Meaning(
         "A file has another digest than its record says.", _CONTRADICTION
+    ),
+    Code.CUT_DIFFERS: Meaning(
+        "What a record says of a log that was cut is not what is there.",
+        "The beginning and the end, the line in between and the pointer to the whole are made "
+        "together, from the same bytes. " + _CONTRADICTION,
     ),
     Code.GRADE_DIFFERS: Meaning("A grade and the trial's record of it disagree.", _CONTRADICTION),
     Code.PATCH_DIFFERS: Meaning(

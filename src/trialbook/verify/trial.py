@@ -11,6 +11,7 @@ from trialbook.model.grade import Grade
 from trialbook.model.plan import Plan
 from trialbook.model.runfiles import PATCH, TRIAL, FileKind, place_of
 from trialbook.model.trial import GradeSummary, Trial
+from trialbook.storage.large import FULL_FOLDER, cut_problem
 from trialbook.storage.objects import REGULAR
 from trialbook.storage.raw_objects import Entry
 from trialbook.verify.codes import Code
@@ -76,6 +77,7 @@ class TrialCheck:
         later = self._artifacts(trial, folder, files, contents)
         self._identity(trial, trial_path, f"{folder}/{TRIAL}")
         self._workspace(trial, f"{folder}/{TRIAL}")
+        self._cut(trial, folder, contents)
         grades = self._grades(trial, folder, contents)
         self._change(trial, folder, contents)
         if len(grades) == len(trial.grades):
@@ -149,6 +151,16 @@ class TrialCheck:
             if recorded != wanted:
                 detail = f"its {what} is {recorded}, planned is {wanted}"
                 self._fault(Code.WORKSPACE_DIFFERS, detail, path)
+
+    def _cut(self, trial: Trial, folder: str, contents: dict[str, bytes]) -> None:
+        """Both ends of long logs, and the pointers to the whole, against the record."""
+        pointers = {path for path in trial.artifacts if path.startswith(f"{FULL_FOLDER}/")}
+        for path in sorted(pointers - {file.full for file in trial.cut}):
+            self._fault(Code.CUT_DIFFERS, "the record knows of no such log", f"{folder}/{path}")
+        for file in trial.cut:
+            problem = cut_problem(file, contents)
+            if problem:
+                self._fault(Code.CUT_DIFFERS, problem, f"{folder}/{file.path}")
 
     def _grades(self, trial: Trial, folder: str, contents: dict[str, bytes]) -> dict[str, Grade]:
         found: dict[str, Grade] = {}

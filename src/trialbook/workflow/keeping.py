@@ -101,6 +101,7 @@ class Keeper:
             clean_grade = self._record(kept, Grade, grade, f"the grade of {grade.grader}")
             kept.grades.append(clean_grade)
             kept.files[f"grades/{clean_grade.grader}.json"] = to_json(clean_grade)
+        kept.problems += self._failures
         return kept
 
     def bundle(self, record: Trial, kept: Kept) -> TrialBundle:
