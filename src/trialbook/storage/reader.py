@@ -20,6 +20,7 @@ from trialbook.model.runfiles import rerun_of
 from trialbook.model.trial import Trial
 from trialbook.storage.history import additions
 from trialbook.storage.objects import is_oid
+from trialbook.storage.refs import ledger_ref
 from trialbook.storage.repository import DIRECTORY, Repository, Store, TreeEntry
 from trialbook.storage.runname import RunRef, resolve
 
@@ -49,7 +50,8 @@ class Reader:
 
         Args:
             root: Where ``runs/`` would be; the top of the repository if that is bare.
-            ref: A branch, a tag's ref or a full commit id; by default what is checked out.
+            ref: A branch, a tag's ref or a full commit id; by default the ledger's own (see
+                `ledger_ref`).
 
         Raises:
             EnvironmentProblem: no repository there.
@@ -249,7 +251,7 @@ class Reader:
 
 
 def _commit_of(repository: Repository, ref: str | None) -> str:
-    name = ref or "HEAD"
+    name = ref or ledger_ref(repository)
     if is_oid(name):
         found: str | None = name
     else:
@@ -259,7 +261,7 @@ def _commit_of(repository: Repository, ref: str | None) -> str:
         values = (repository.read_ref(place) for place in places if "//" not in place)
         found = next((oid for oid in values if oid is not None), None)
     if found is None:
-        if name in ("HEAD", repository.head_ref()):
+        if name in ("HEAD", repository.head_ref(), ledger_ref(repository)):
             return ""
         raise UserError(
             f"there is no branch, tag or commit {name!r}",

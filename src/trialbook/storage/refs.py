@@ -1,11 +1,35 @@
-"""Moving a ref: compare and swap under git's own lock file, with a line in the reflog."""
+"""The ledger's branch, and moving it: compare and swap under git's own lock file, with a reflog."""
 
 from __future__ import annotations
 
-from trialbook.errors import EnvironmentProblem
+import re
+
+from trialbook.errors import EnvironmentProblem, UserError
 from trialbook.storage.claims import Claims
 from trialbook.storage.objects import Signature
 from trialbook.storage.repository import Repository
+
+# What git refuses in the name of a branch (git help check-ref-format).
+_NO_BRANCH = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|^@$|^[-/]|(^|/)\.|[./]$|\.lock(/|$)")
+
+
+def ledger_ref(repository: Repository) -> str:
+    """The branch that the ledger is on: what git's ``trialbook.branch`` names, or what HEAD does.
+
+    Raises:
+        UserError: ``trialbook.branch`` is set to what cannot be a branch.
+    """
+    name = repository.setting("trialbook", "branch", {})
+    if name is None:
+        return repository.head_ref()
+    short = name.removeprefix("refs/heads/")
+    if _NO_BRANCH.search(short) or not short or short == "HEAD":
+        raise UserError(
+            f"git's setting trialbook.branch is {name!r}, which cannot be a branch",
+            hint="`git config trialbook.branch NAME` sets it; `git config --unset "
+            "trialbook.branch` puts the ledger on the branch that is checked out",
+        )
+    return repository.resolve_ref(f"refs/heads/{short}")
 
 
 def move_ref(

@@ -24,16 +24,17 @@ from trialbook.registry import Registry
 from trialbook.storage.corrections import standing, standings
 from trialbook.storage.ledger import RUN_ATTRIBUTES, Ledger
 from trialbook.storage.locks import exclusive_or_none
-from trialbook.storage.messages import plan_message, results_message, trial_message
+from trialbook.storage.messages import plan_message, results_message
 from trialbook.storage.reader import Reader, RunRef
 from trialbook.system import System, timestamp
 from trialbook.workflow.interrupt import stop_on_signals
 from trialbook.workflow.journal import InFlight, Journal
+from trialbook.workflow.landing import Landing
 from trialbook.workflow.planning import DEFAULT_EXECUTOR, check_secrets, differences
 from trialbook.workflow.results import one_corrects, refresh_results, regenerate
 from trialbook.workflow.specs import PlanInUse, may_rerun, reruns_at_once
 from trialbook.workflow.withheld import Withheld
-from trialbook.workflow.worker import TrialWorker, bundle_files, cut_off
+from trialbook.workflow.worker import TrialWorker, cut_off
 
 _LOOK_SECONDS = 0.2
 
@@ -159,6 +160,9 @@ class _Run:
         self._ref = RunRef(suite=plan.suite, run=plan.run)
         self._cancel = threading.Event()
         self._trials: list[Trial] = []
+        self._landing = Landing(
+            ledger, self._journal, f"runs/{plan.path}", bench.system, bench.observer.finished
+        )
         self._use = PlanInUse(
             plan=plan,
             suite=suite,
@@ -213,13 +217,16 @@ class _Run:
         """Bring what a killed runner left into the ledger."""
         known = {trial.path for trial in self._trials}
         known |= {trial.path for trial in self._journal.withheld.all()}
-        for bundle in list(self._journal.spooled()):
+        spooled = sorted(self._journal.spooled(), key=lambda one: one.record.finished)
+        for bundle in spooled:
             if bundle.record.path not in known:
                 self._record(bundle)
                 known.add(bundle.record.path)
+        self._landing.commit()
         for note in self._journal.in_flight():
             if note.path not in known:
                 self._record(self._cut_off(note))
+                self._landing.commit()
             self._journal.committed(note.path)
 
     def _cut_off(self, note: InFlight) -> TrialBundle:
@@ -270,10 +277,12 @@ class _Run:
                 for future in done:
                     del running[future]
                     queue.extend(self._finish(future.result()))
+                self._landing.commit_if_due()
                 if self._cancel.is_set() and not told:
                     self._bench.observer.stopping(len(running))
                     told = True
                 self._bench.observer.tick()
+            self._landing.commit()
         except BaseException:
             # The trials that run end at once; what is finished is kept for `resume`.
             self._cancel.set()
@@ -282,7 +291,7 @@ class _Run:
             pool.close()
 
     def _finish(self, bundle: TrialBundle) -> list[TrialSpec]:
-        """Commit a trial; gives the rerun that the policy asks for at once, if any."""
+        """Hand a trial to the ledger; gives the rerun that the policy asks for at once, if any."""
         trial = bundle.record
         if bundle.withheld:
             self._journal.committed(trial.path)
@@ -299,12 +308,8 @@ class _Run:
         return []
 
     def _record(self, bundle: TrialBundle) -> None:
-        trial = bundle.record
-        self._ledger.large.add(bundle.large)
-        self._ledger.commit(bundle_files(bundle, f"runs/{self._plan.path}"), trial_message(trial))
-        self._journal.committed(trial.path)
-        self._trials.append(trial)
-        self._bench.observer.finished(trial)
+        self._trials.append(bundle.record)
+        self._landing.add(bundle)
 
     def _close(self) -> None:
         """Write the results; if that was done before, add to them what they lack."""
