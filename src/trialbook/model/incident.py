@@ -9,6 +9,9 @@ Rules, for everybody who reads or checks one (``incidents/`` in the run's folder
 - ``affected`` is every trial, of whatever configuration, whose time overlaps ``began`` to
   ``ended``; ``added`` names tasks and repetitions beyond that, each for every configuration.
 - A decision to rerun or to invalidate is about at least two configurations, if the plan has two.
+- A rerun's ``incident`` names one of its run that was closed with *rerun* before, and that is about
+  its slot (`affected_slots`). A slot is run again once for an incident, and never after an outcome
+  that is not rerunnable; beyond that, the plan's rerun policy does not count for it.
 """
 
 from __future__ import annotations
