@@ -43,24 +43,11 @@ class OrderCheck:
             detail = "no parent of the commit that added it has the trial before it"
             self._findings.fault(Code.RERUN_BEFORE_REPLACED, detail, path=path, commit=commit)
         known = {oid.hex() for oid in plans}
-        if not plans or (named in known and (len(plans) == 1 or self.leads(added.commit, named))):
+        alone = len(plans) == 1
+        if not plans or (named in known and (alone or leads(self._commits, added.commit, named))):
             return
         detail = f"it names {named or 'none'}, the plan was added by {' and '.join(sorted(known))}"
         self._findings.fault(Code.PLAN_COMMIT_WRONG, detail, path=f"{path}/{TRIAL}", commit=commit)
-
-    def leads(self, start: bytes, ancestor: str) -> bool:
-        """Whether a commit's history has another one."""
-        wanted = bytes.fromhex(ancestor)
-        seen = {start}
-        pending = [start]
-        while pending:
-            oid = pending.pop()
-            if oid == wanted:
-                return True
-            fresh = [one for one in self._commits[oid].parents if one not in seen]
-            seen.update(fresh)
-            pending += fresh
-        return False
 
     def _later(self, path: str, commit: bytes, folder: str) -> None:
         place = place_of(path)
@@ -101,3 +88,18 @@ class OrderCheck:
                     path=f"{folder}/{path_to_text(path)}",
                     commit=commit.hex(),
                 )
+
+
+def leads(commits: Mapping[bytes, Commit], start: bytes, ancestor: str) -> bool:
+    """Whether the history of a commit has another one, which is named in hexadecimal."""
+    wanted = bytes.fromhex(ancestor)
+    seen = {start}
+    pending = [start]
+    while pending:
+        oid = pending.pop()
+        if oid == wanted:
+            return True
+        fresh = [one for one in commits[oid].parents if one not in seen]
+        seen.update(fresh)
+        pending += fresh
+    return False

@@ -23,7 +23,7 @@ from trialbook.verify.commits import Commit, read_commits
 from trialbook.verify.findings import Fault, Findings, Verdict
 from trialbook.verify.history import History, HistoryWalk
 from trialbook.verify.locks import LockCheck
-from trialbook.verify.order import OrderCheck
+from trialbook.verify.order import OrderCheck, leads
 from trialbook.verify.run import RunAnswer
 from trialbook.verify.trees import Trees
 from trialbook.workflow.results import regenerate
@@ -83,6 +83,7 @@ class _Verification:
         self._root = root
         self._system = system
         self._git = repository.common_folder.resolve()
+        self._checked_out = repository.read_ref("HEAD")
         self._head = head
         self._only = only
         self._progress = progress
@@ -94,7 +95,10 @@ class _Verification:
     def verify(self, witness: str | None, signers: SignerList | None) -> Verdict:
         check_clone(self._git, self._findings)
         head = bytes.fromhex(self._head)
-        commits = read_commits(self._objects, head, self._findings, _ticker(self._say, "commits"))
+        commits: dict[bytes, Commit] = {}
+        if head:
+            tick = _ticker(self._say, "commits")
+            commits = read_commits(self._objects, head, self._findings, tick)
         self._check_witness(witness, commits)
         answers: list[RunAnswer] = []
         history = History()
@@ -173,23 +177,29 @@ class _Verification:
                 if added:
                     self._check_derived(answer.path, "", (name,), added[0].hex())
             for folder in answer.generations:
-                self._check_generation(answer.path, folder, of_run.files, order)
+                self._check_generation(answer.path, folder, of_run.files, commits)
 
     def _check_generation(
-        self, run: str, folder: str, files: Mapping[bytes, list[bytes]], order: OrderCheck
+        self,
+        run: str,
+        folder: str,
+        files: Mapping[bytes, list[bytes]],
+        commits: Mapping[bytes, Commit],
     ) -> None:
         added = files.get(f"{folder}/{GENERATION}".encode(), [])
         path = f"runs/{run}/{folder}/{GENERATION}"
-        reader = Reader.open(self._root, self._head)
-        data = reader.file(_ref(run), f"{folder}/{GENERATION}")
-        reader.close()
-        if not added or data is None:
+        if not added:
+            return
+        tree = commits[added[0]].tree
+        oid = self._find(tree, path.encode(), added[0])
+        data = oid and self._trees.blob(oid, path.encode(), added[0])
+        if not data:
             return
         try:
             records = from_json(Generation, data, path).records
         except RecordError:
             return  # A fault already.
-        if not is_oid(records) or not order.leads(added[0], records):
+        if not is_oid(records) or not leads(commits, added[0], records):
             detail = f"it is made from {records}, which came not before it"
             self._findings.fault(Code.RESULTS_DIFFER, detail, path=path, commit=added[0].hex())
             return
@@ -197,21 +207,21 @@ class _Verification:
 
     def _check_derived(self, run: str, folder: str, names: tuple[str, ...], commit: str) -> None:
         """Make results again from the records of a commit."""
-        reader = Reader.open(self._root, commit)
-        now = Reader.open(self._root, self._head)
+        problem = f"the records of {commit} give other bytes"
+        there: dict[str, bytes | None] = dict.fromkeys(names, b"")
+        made: Mapping[str, bytes] = {}
         try:
-            made: Mapping[str, bytes] = regenerate(reader, _ref(run))
-            problem = f"the records of {commit} give other bytes"
+            now = Reader.open(self._root, self._head)
+            there = {name: now.file(_ref(run), folder + name) for name in names}
+            made = regenerate(Reader.open(self._root, commit), _ref(run))
         except TrialbookError as error:
-            made = {}
             problem = f"it cannot be made again from the records of {commit}: {error.message}"
-        for name in names:
-            there = now.file(_ref(run), folder + name)
-            if there is not None and made.get(name) != there:
+        except KeyError as error:
+            problem = f"it cannot be made again: the object {_object(error)} is not there"
+        for name, data in there.items():
+            if data is not None and made.get(name) != data:
                 path = f"runs/{run}/{folder}{name}"
                 self._findings.fault(Code.RESULTS_DIFFER, problem, path=path, commit=commit)
-        reader.close()
-        now.close()
 
     def _check_locks(
         self,
@@ -221,6 +231,7 @@ class _Verification:
         head: bytes,
     ) -> None:
         check = LockCheck(self._trees, self._findings, self._prefix)
+        elsewhere = self._suites_elsewhere(commits[head].tree, head)
         for answer in answers:
             added = history.run(os.fsencode(answer.path)).files.get(PLAN.encode(), [])
             if not answer.locked or not added:
@@ -229,8 +240,23 @@ class _Verification:
             data = oid and self._trees.blob(oid, answer.plan_path.encode(), added[0])
             if data:
                 plan = from_json(Plan, data, answer.plan_path)
-                check.check_plan(plan, answer.plan_path, commits[added[0]].tree, added[0])
-        check.check_head(commits[head].tree, head, self._only.suite if self._only else None)
+                tree = elsewhere or commits[added[0]].tree
+                check.check_plan(plan, answer.plan_path, tree, added[0])
+        tree = elsewhere or commits[head].tree
+        check.check_head(tree, head, self._only.suite if self._only else None)
+
+    def _suites_elsewhere(self, tree: bytes, head: bytes) -> bytes | None:
+        """The tree that is checked out, where a ledger on a branch of its own has no suites."""
+        if self._checked_out in (None, self._head) or self._find(tree, b"suites", head):
+            return None
+        other = bytes.fromhex(self._checked_out)
+        found = read_commits(self._objects, other, self._findings, lambda: None)
+        self._findings.note(
+            "suites and their locks are on another branch: that they were there before the plans "
+            "does not follow from history"
+        )
+        HistoryWalk(self._trees, self._findings, self._prefix).go(found, lambda: None)
+        return found[other].tree if other in found else None
 
     def _check_signers(
         self, signers: SignerList | None, history: History, commits: Mapping[bytes, Commit]
@@ -272,6 +298,11 @@ class _Verification:
 
     def _say(self, stage: str, done: int, total: int) -> None:
         self._progress(stage, done, total)
+
+
+def _object(error: KeyError) -> str:
+    name = error.args[0] if error.args else ""
+    return name.decode("ascii", "replace") if isinstance(name, bytes) else str(name)
 
 
 def _ref(run: str) -> RunRef:

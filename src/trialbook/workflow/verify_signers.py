@@ -10,6 +10,7 @@ from pathlib import Path
 
 from trialbook.errors import UserError
 from trialbook.storage.objects import is_oid
+from trialbook.storage.refs import ledger_ref
 from trialbook.storage.repository import DIRECTORY, Repository
 from trialbook.system import System
 from trialbook.verify.findings import Findings
@@ -62,7 +63,8 @@ def _configured(repository: Repository, system: System) -> str | None:
 
 def _read(repository: Repository, ref: str, path: str, head: str) -> SignerList:
     name, commit = _resolve(repository, ref)
-    if name in ("HEAD", repository.head_ref()) or commit == head:
+    verified = ("HEAD", repository.head_ref(), ledger_ref(repository))
+    if name in verified or commit == head:
         raise UserError(
             f"the list of signers would come from what is being verified: {ref} is {head[:12]}",
             hint="who writes the ledger could add themselves; keep the list on a protected branch",
