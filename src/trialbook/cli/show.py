@@ -72,7 +72,7 @@ def _show_run(context: Context, reader: Reader, run: RunRef, *, as_json: bool) -
     if as_json:
         context.json(_run_json(results, closed=closed) | {"results": newest})
         return
-    parts = _run_parts(results, newest)
+    parts = _run_parts(results, newest, reader.name)
     context.result(render(parts, colour=context.colour))
 
 
@@ -118,7 +118,7 @@ def _run_json(results: RunResults, *, closed: bool) -> dict[str, Any]:
     }
 
 
-def _run_parts(results: RunResults, newest: str | None) -> Iterable[Part]:
+def _run_parts(results: RunResults, newest: str | None, name: str) -> Iterable[Part]:
     summary, plan = results.summary, results.plan
     yield heading(f"{plan.suite}@{plan.protocol}  {plan.run}")
     yield safe(plan.decision)
@@ -133,8 +133,8 @@ def _run_parts(results: RunResults, newest: str | None) -> Iterable[Part]:
     yield from run_correction_parts(results)
     yield ""
     folder = f"runs/{plan.path}"
-    rows = [("folder", folder), ("commits", f"git log --stat -- {shlex.quote(folder)}")]
-    rows.append(("plan", f"git show HEAD:./{shlex.quote(folder)}/plan.json"))
+    rows = [("folder", folder), ("commits", f"{_log(name)} -- {shlex.quote(folder)}")]
+    rows.append(("plan", f"git show {name}:./{shlex.quote(folder)}/plan.json"))
     rows.append(("trials", f"trialbook show {plan.run}/TASK/CONFIGURATION/r1"))
     if newest:
         rows.append(("results", f"{folder}/{newest}"))
@@ -173,7 +173,7 @@ def _show_trial(context: Context, reader: Reader, run: RunRef, path: str, *, as_
         *correction_parts(found),
         *_checks(grades),
         *_output(reader, run, trial),
-        *_evidence(trial, commit),
+        *_evidence(trial, commit, reader.name),
     ]
     context.result(render(parts, colour=context.colour))
 
@@ -255,24 +255,28 @@ def _output(reader: Reader, run: RunRef, trial: Trial) -> Iterable[Part]:
             yield Text(f"  ... {size(len(data) - len(head))} more", style="dim")
 
 
-def _whole(folder: str, file: CutFile) -> str:
+def _log(name: str) -> str:
+    return "git log --stat" if name == "HEAD" else f"git log --stat {name}"
+
+
+def _whole(folder: str, file: CutFile, name: str) -> str:
     """How to get at a log that was cut."""
     if file.full is None:
         return f"{file.path}: only its sha256 was kept, {file.sha256}"
-    return f"git show HEAD:./{folder}/{shlex.quote(file.full)} | git lfs smudge"
+    return f"git show {name}:./{folder}/{shlex.quote(file.full)} | git lfs smudge"
 
 
-def _evidence(trial: Trial, commit: str | None) -> Iterable[Part]:
+def _evidence(trial: Trial, commit: str | None, name: str) -> Iterable[Part]:
     folder = shlex.quote(f"runs/{trial.suite}/{trial.run}/{trial.path}")
     yield ""
     yield heading("in the ledger")
     rows = [("folder", folder)]
     if commit is not None:
         rows.append(("commit", f"git show {commit}"))
-    rows.append(("history", f"git log --stat -- {folder}"))
+    rows.append(("history", f"{_log(name)} -- {folder}"))
     if trial.change is not None:
-        rows.append(("change", f"git show HEAD:./{folder}/change.patch"))
+        rows.append(("change", f"git show {name}:./{folder}/change.patch"))
     rows += [("taken out", f"{kind}: {count}") for kind, count in trial.redactions.items()]
-    rows += [("whole log", _whole(folder, file)) for file in trial.cut]
+    rows += [("whole log", _whole(folder, file, name)) for file in trial.cut]
     rows += [("artifact", path) for path in trial.artifacts]
     yield from lines(rows)

@@ -33,12 +33,14 @@ class Reader:
     """The ledger at one commit. One per thread.
 
     ``head`` is the commit's id; empty if the branch has no commit yet, and then there are no runs.
+    ``name`` is how git commands name it: the ledger's branch if it has one of its own, or HEAD.
     """
 
-    def __init__(self, store: Store, head: str, prefix: bytes) -> None:
+    def __init__(self, store: Store, head: str, prefix: bytes, name: str = "HEAD") -> None:
         self._store = store
         self._prefix = prefix
         self.head = head
+        self.name = name
         self._top = store.commit(head).tree if head else ""
         self._trees: dict[str, dict[bytes, TreeEntry]] = {}
         self._records: dict[tuple[str, type], object] = {}
@@ -61,7 +63,9 @@ class Reader:
         top = repository.work_tree
         inside = "." if top is None else os.path.relpath(root.resolve(), top.resolve())
         prefix = b"" if inside == "." else os.fsencode(inside) + b"/"
-        return cls(repository.store, _commit_of(repository, ref), prefix)
+        own = ledger_ref(repository)
+        name = "HEAD" if own == repository.head_ref() else own.removeprefix("refs/heads/")
+        return cls(repository.store, _commit_of(repository, ref or own), prefix, name)
 
     def runs(self) -> list[RunRef]:
         """Every run that has a plan, by suite and name."""
@@ -250,8 +254,7 @@ class Reader:
         return cast("T", self._records[key])
 
 
-def _commit_of(repository: Repository, ref: str | None) -> str:
-    name = ref or ledger_ref(repository)
+def _commit_of(repository: Repository, name: str) -> str:
     if is_oid(name):
         found: str | None = name
     else:
