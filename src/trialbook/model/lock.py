@@ -119,17 +119,17 @@ def lock_digest(files: Mapping[str, str]) -> str:
     return sha256(b"".join(b"%s %s\n" % (lines[path], path) for path in sorted(lines)))
 
 
-def differences(lock: Lock, frozen: Frozen) -> list[Difference]:
-    """Everything that is not as locked, files first, each named."""
-    found = sorted(_of_files(lock.files, frozen.files))
-    found += _of_graders(lock.graders, frozen.graders)
+def differences(before: Lock | Frozen, frozen: Frozen) -> list[Difference]:
+    """Everything that is not as locked, or as it was frozen before: files first, each named."""
+    found = sorted(_of_files(before.files, frozen.files))
+    found += _of_graders(before.graders, frozen.graders)
     if found:
         # What follows is read from these files.
         return found
-    found += _of_values("the suite's rules", asdict(lock.rules), asdict(frozen.rules))
-    for name, task in lock.tasks.items():
+    found += _of_values("the suite's rules", asdict(before.rules), asdict(frozen.rules))
+    for name, task in before.tasks.items():
         found += _of_values(f"task {name}", _known(task), _known(frozen.tasks[name]))
-    for name, configuration in lock.configurations.items():
+    for name, configuration in before.configurations.items():
         now = asdict(frozen.configurations[name])
         found += _of_values(f"configuration {name}", asdict(configuration), now)
     return found

@@ -174,10 +174,12 @@ def lock_suite(name: str, room: Room) -> Locking:
     made = not any(row.blocks for row in rows)
     if made:
         again = load_suite(root, name, room.registry)
-        if freeze(root, again, room.registry) != before:
+        changed = differences(before, freeze(root, again, room.registry))
+        if changed:
+            told = "".join(f"\n  {one}" for one in changed)
             raise UserError(
-                f"files of the suite {name} changed while it was validated",
-                hint="let them rest, and lock again",
+                f"the suite {name} changed while it was validated:{told}",
+                hint="let its files rest, and lock again",
             )
         lock = _lock(suite, validation, tuple(rows), room)
         write_atomic(root / lock_path(name, suite.protocol), to_json(lock))
