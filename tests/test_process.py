@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
 from trialbook.errors import EnvironmentProblem
+from trialbook.model.process import Command, Ended
+from trialbook.model.suite import Limits
 from trialbook.process import ToolResult, git, git_version, tool
+from trialbook.process import run as supervised
 from trialbook.supervision.protocol import printable
 
 
@@ -167,6 +171,27 @@ def test_what_others_wrote_is_shown_in_one_line_that_no_terminal_obeys(
     raw: bytes, shown: str
 ) -> None:
     assert printable(raw) == shown
+
+
+def test_a_report_that_comes_while_we_look_away_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What a loaded machine does between two lines: the supervisor reports and exits meanwhile.
+    look = subprocess.Popen.poll
+
+    def late(child: subprocess.Popen[bytes]) -> int | None:
+        time.sleep(0.3)
+        return look(child)
+
+    monkeypatch.setattr(subprocess.Popen, "poll", late)
+    command = Command(
+        argv=("/bin/sleep", "0.2"),
+        cwd=tmp_path,
+        environment={},
+        stdout=tmp_path / "out",
+        stderr=tmp_path / "err",
+    )
+    assert supervised(command, Limits(minutes=1.0)).ended is Ended.EXITED
 
 
 def _commit(folder: Path, tree: str) -> str:

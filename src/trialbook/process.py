@@ -230,8 +230,10 @@ def _converse(
             if not part:
                 break
             said += part
-        elif child.poll() is not None:
-            break  # it is gone, and somebody else holds its end of the pipe
+        elif child.poll() is not None and not poll.poll(0):
+            # It is gone, and what it may have said since the last look is read; somebody else
+            # holds its end of the pipe.
+            break
         elif patience is not None and clock() > patience + _SLACK_SECONDS:
             child.kill()
         else:
