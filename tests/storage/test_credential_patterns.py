@@ -55,6 +55,7 @@ SELF_EVIDENT: dict[str, tuple[str, str]] = {
     "slack bot": ("slack-token", "xo" + f"xb-{chars(12, '123')}-{chars(12, '456')}-{chars(24)}"),
     "slack user": ("slack-token", "xo" + f"xp-{chars(11, '123')}-{chars(11, '456')}-{chars(32)}"),
     "slack app": ("slack-token", "xa" + f"pp-1-{chars(11, UPPER)}-{chars(13, '123')}-{chars(64)}"),
+    "gitlab without digits": ("gitlab-token", "gl" + "pat-" + "aBcDeFgHiJkLmNoPqRsT"),
     "stripe live": ("stripe-key", "sk_" + "live_" + chars(24)),
     "stripe restricted": ("stripe-key", "rk_" + "live_" + chars(24)),
     "stripe webhook": ("stripe-key", "whs" + "ec_" + chars(32)),
@@ -139,6 +140,7 @@ BY_THEIR_PLACE = {
     f"PRIVATE-TOKEN: {OPAQUE}": ("api-key-header", OPAQUE),
     "postgres://app:pL4n-9x%21@db.example.org:5432/x": ("url-password", "pL4n-9x%21"),
     "https://me:Tr0ub4dor@example.org/repo.git": ("url-password", "Tr0ub4dor"),
+    "postgres://app:p$ss*w{o}rd9@db/x": ("url-password", "p$ss*w{o}rd9"),
     "redis://:k33pm3s4fe@cache:6379": ("url-password", "k33pm3s4fe"),
     f"https://{chars(40, HEX, 5)}@git.example.org/x": ("url-password", chars(40, HEX, 5)),
     f"//registry.example.org/:_authToken={OPAQUE}": ("npm-token", OPAQUE),
@@ -245,6 +247,8 @@ def talk(_source: random.Random) -> Iterator[str]:
     yield "Bearer authentication-is-required-for-this-route and bearer of extraordinarily good news"
     yield "postgres://user:password@localhost/db mysql://root:root@127.0.0.1 amqp://guest:guest@mq"
     yield "https://${USER}:${PASSWORD}@example.org https://{user}:{password}@host http://u:****@h"
+    yield "postgres://%s:%s@%s/db postgres://u:%(password)s@h postgres://u:$DB_PASSWORD@h/x"
+    yield "//registry.example.org/:_authToken=${NPM_TOKEN_OF_THE_CI} glpat-xxxxxxxxxxxxxxxxxxxx"
     yield "http://localhost:8080/@vite/client npm:@scope/x@1.0 http://[::1]:8080/x http://a:80/b@c"
     yield "keys look like ghp_..., github_pat_..., glpat-xxxx, xoxb-, sk-ant-..., AIza..., hf_..."
     yield "AKIAIOSFODNN7EXAMPLE aws_secret_access_key=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"

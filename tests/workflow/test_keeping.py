@@ -66,6 +66,7 @@ def test_a_redacted_patch_says_so_and_the_tree_is_the_true_one(
     assert change["redacted"] is True
     patch = git(ledger, "show", f"HEAD:{run_folder(ledger)}/first/good/r1/change.patch")
     assert "+[redacted:TEST_API_KEY]\n" in patch
+    trialbook(ledger, "verify")
 
 
 def test_a_patch_without_secrets_is_not_called_redacted(ledger: Path) -> None:

@@ -110,6 +110,13 @@ def test_json_that_programs_read_is_never_cut(talkative: Path) -> None:
     assert [one["path"].rsplit("/", 1)[1] for one in cut] == ["events.jsonl", "stdout.txt"]
 
 
+def test_a_ledger_with_cut_logs_verifies(talkative: Path) -> None:
+    trialbook(talkative, "eval", "mini", *ONE)
+    done = trialbook(talkative, "verify", "--json", check=None)
+    assert "cut-differs" not in done.stdout
+    assert done.returncode == 0, done.stdout
+
+
 def test_secrets_are_out_before_a_log_is_cut_and_before_it_goes_to_lfs(
     talkative: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,12 @@ from dataclasses import dataclass
 from trialbook.storage.spans import Span
 
 _HEX_ONLY = re.compile(rb"[0-9a-fA-F]*")
-_TEMPLATE = re.compile(rb"[${}<>*]|%[(sd]|\.\.\.|[Rr]edacted")
+# What stands where a value will be put in, or was taken out.
+_TEMPLATE = re.compile(
+    rb"\$\{[^}]*\}|\$\(?\w+\)?|\{+[^}]*\}+|<[^>]*>|[*.]+|%(?:\(\w+\))?[sd]"
+    rb"|.*(?:\.\.\.|[Rr]edacted).*",
+    re.DOTALL,
+)
 # What people write where no password is, in documentation and tests.
 _NO_PASSWORD = re.compile(
     rb"(?i:(?:my|your|the|some|a)?[-_]?(?:(?:db|api|auth|access|test|super|user)?[-_]?)"
@@ -27,6 +32,9 @@ _NO_PASSWORD = re.compile(
 _ESCAPE = re.compile(
     rb"(?:\\[abfnrtv0]|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|%[0-9A-Fa-f]{2}|\[[0-9;]*m)\Z"
 )
+_LETTER = re.compile(rb"[A-Za-z]")
+_DIGIT = re.compile(rb"[0-9]")
+_FEW_CHARACTERS = 12
 _WORD = re.compile(rb"[A-Za-z0-9_]")
 _ESCAPE_BYTES = 12
 
@@ -47,12 +55,17 @@ def _anything(_value: bytes) -> bool:
 
 def _mixed(value: bytes) -> bool:
     """Letters and digits: no word, no number, no template."""
-    letters = any(byte > 0x40 for byte in value)  # noqa: PLR2004 - "@" comes right before "A"
-    return letters and any(0x30 <= byte <= 0x39 for byte in value) and not _TEMPLATE.search(value)  # noqa: PLR2004
+    mixed = _LETTER.search(value) and _DIGIT.search(value)
+    return mixed is not None and not _TEMPLATE.fullmatch(value)
+
+
+def _varied(value: bytes) -> bool:
+    """Not the same few characters over and over, as in documentation."""
+    return len(set(value)) >= _FEW_CHARACTERS
 
 
 def _real_password(value: bytes) -> bool:
-    return not _TEMPLATE.search(value) and not _NO_PASSWORD.fullmatch(value)
+    return not _TEMPLATE.fullmatch(value) and not _NO_PASSWORD.fullmatch(value)
 
 
 def _no_example(value: bytes) -> bool:
@@ -136,7 +149,7 @@ CREDENTIALS = (
         "glpat- gldt- glrt- glptt- glcbt- glsoat- glagent- glft- glffct- glimt- gloas-",
         r"gl(?:pat|dt|rt|ptt|cbt|soat|agent|ft|ffct|imt|oas)-[A-Za-z0-9_-]{20,}"
         r"(?:\.[a-z0-9]{2}\.[a-z0-9]{9})?",
-        _mixed,
+        _varied,
     ),
     _kind("slack-token", "xox", r"xox[abceoprs](?:\.xox[bp])?-[A-Za-z0-9-]{10,}", _mixed),
     _kind("slack-token", "xapp-", r"xapp-\d-[A-Za-z0-9-]{20,}"),
@@ -150,7 +163,7 @@ CREDENTIALS = (
         "stripe-key",
         "sk_live_ sk_test_ rk_live_ rk_test_ whsec_",
         r"(?:[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9+=]{32,})",
-        _mixed,
+        _varied,
     ),
     _kind("anthropic-key", "sk-ant-", r"sk-ant-[A-Za-z0-9_-]{20,}", _mixed, free=False),
     _kind(
