@@ -9,7 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -26,6 +26,7 @@ from trialbook.storage.ledger import RUN_ATTRIBUTES, Ledger
 from trialbook.storage.locks import exclusive_or_none
 from trialbook.storage.messages import plan_message, results_message
 from trialbook.storage.reader import Reader, RunRef
+from trialbook.storage.rooms import rooms
 from trialbook.system import System, timestamp
 from trialbook.workflow.interrupt import stop_on_signals
 from trialbook.workflow.journal import InFlight, Journal
@@ -180,7 +181,9 @@ class _Run:
                     f"run {self._plan.run} is being worked on by another process",
                     hint="wait for it, or stop it with Ctrl-C where it runs",
                 )
-            return self._go(first, choose)
+            with rooms(self._bench.system) as work:
+                self._use = replace(self._use, work=work)
+                return self._go(first, choose)
 
     def _go(self, first: str | None, choose: Choose | None) -> Ending:
         reader = Reader.open(self._bench.root, self._ledger.ref)

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from trialbook.errors import EnvironmentProblem
+from trialbook.storage.rooms import rooms, sweep
+from trialbook.system import System
+
+LEAVE = """
+import sys, time
+from trialbook.storage.rooms import rooms
+from trialbook.system import System
+with rooms(System()) as folder:
+    (folder / "trial").mkdir()
+    (folder / "trial" / "private.py").write_text("secret")
+    print(folder, flush=True)
+    time.sleep(60)
+"""
+
+
+def system_in(folder: Path) -> System:
+    return System(
+        environ={"TRIALBOOK_WORK": str(folder / "work"), "TRIALBOOK_CACHE": str(folder / "cache")}
+    )
+
+
+def test_the_folder_is_gone_at_the_end(tmp_path: Path) -> None:
+    with rooms(system_in(tmp_path)) as folder:
+        (folder / "x").write_text("x")
+        assert folder.parent == tmp_path / "work"
+    assert list((tmp_path / "work").iterdir()) == []
+    assert list((tmp_path / "cache/rooms").iterdir()) == []
+
+
+def test_the_folder_of_a_living_process_is_left_alone(tmp_path: Path) -> None:
+    with rooms(system_in(tmp_path)) as one, rooms(system_in(tmp_path)) as other:
+        assert one.is_dir()
+        assert other.is_dir()
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRIALBOOK_WORK", str(tmp_path / "work"))
+    monkeypatch.setenv("TRIALBOOK_CACHE", str(tmp_path / "cache"))
+    with subprocess.Popen([sys.executable, "-c", LEAVE], stdout=subprocess.PIPE, text=True) as left:
+        assert left.stdout is not None
+        folder = Path(left.stdout.readline().strip())
+        left.send_signal(signal.SIGKILL)
+    assert (folder / "trial/private.py").is_file()
+    with rooms(System()):
+        assert not folder.exists()
+
+
+def test_a_note_that_names_another_place_removes_nothing(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (notes / "abcdef").write_text(str(precious))
+    assert sweep(notes) == []
+    assert precious.is_dir()
+    assert list(notes.iterdir()) == []
+
+
+def test_a_place_that_cannot_be_written_is_named_with_the_way_out(tmp_path: Path) -> None:
+    (tmp_path / "work").write_text("a file")
+    with (
+        pytest.raises(EnvironmentProblem, match="cannot make folders for trials"),
+        rooms(system_in(tmp_path)),
+    ):
+        pass
