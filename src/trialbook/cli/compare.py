@@ -12,7 +12,7 @@ from trialbook.cli.terminal import Column, Part, Text, render, safe, table
 from trialbook.errors import ExitCode, UserError
 from trialbook.formats.records import plain
 from trialbook.formats.visible import visible_line
-from trialbook.reporting.comparability import invalidated, obstacles
+from trialbook.reporting.comparability import graded_apart, invalidated, obstacles
 from trialbook.reporting.results import RunResults, load_results
 from trialbook.reporting.wording import rate
 from trialbook.storage.reader import Reader
@@ -39,7 +39,11 @@ def command(context: Context, runs: tuple[str, ...], *, as_json: bool) -> int:
     if len(found) == 1:
         raise UserError("name two runs or more", hint="`trialbook status` lists them")
     results = [load_results(reader, run) for run in found]
-    reasons = [*obstacles([one.plan for one in results]), *invalidated(results)]
+    reasons = [
+        *obstacles([one.plan for one in results]),
+        *invalidated(results),
+        *graded_apart(results),
+    ]
     if as_json:
         context.json(_as_json(results, reasons))
     elif reasons:

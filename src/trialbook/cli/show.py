@@ -206,7 +206,9 @@ def _trial_head(trial: Trial) -> Iterable[Part]:
             rows.append(("redacted", "something secret was taken out of the patch after grading"))
         rows += [("not in patch", f"{file.path}: {file.reason}") for file in change.omitted]
     if trial.replaces is not None:
-        rows.append(("replaces", f"{trial.replaces} ({words(trial.rerun_reason or 'unknown')})"))
+        why = words(trial.rerun_reason or "unknown")
+        why += f", incident {trial.incident}" if trial.incident else ""
+        rows.append(("replaces", f"{trial.replaces} ({why})"))
     cost = trial.usage.cost_usd
     basis = words(trial.usage.basis)
     rows.append(("cost", f"${cost} ({basis})" if cost and AMOUNT.fullmatch(cost) else "unknown"))

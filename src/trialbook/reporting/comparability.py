@@ -51,6 +51,23 @@ def invalidated(runs: Sequence[RunResults]) -> list[str]:
     ]
 
 
+def graded_apart(runs: Sequence[RunResults]) -> list[str]:
+    """That runs were graded with different files, if they were: some of them again and others not.
+
+    One sentence, or none.
+    """
+    found: dict[tuple[tuple[str, str], ...], list[str]] = {}
+    for run in runs:
+        digests = {task: planned.digest for task, planned in run.plan.tasks.items()}
+        if run.regrades:
+            digests |= run.regrades[-1].tasks
+        found.setdefault(tuple(sorted(digests.items())), []).append(run.plan.run)
+    if len(found) < 2 or not any(run.regrades for run in runs):  # noqa: PLR2004 - two ways
+        return []
+    told = listed(listed(names) for names in found.values())
+    return [f"their grades come from different files, some graded again later: {told}"]
+
+
 def _lock_of(plan: Plan) -> str:
     return plan.lock.sha256 if plan.lock else ""
 

@@ -127,10 +127,16 @@ def _chain(run: RunRef, trial: Trial, cell: Cell | None) -> list[dict[str, Any]]
         {
             **trial_link(run, other),
             "here": other.path == trial.path,
-            "because": words(other.rerun_reason or ""),
+            "because": _because(other),
         }
         for other in trials
     ]
+
+
+def _because(trial: Trial) -> str:
+    """Why a trial was run: for what it replaced, and the incident that allowed it."""
+    reason = words(trial.rerun_reason or "")
+    return f"{reason}, incident {trial.incident}" if trial.incident else reason
 
 
 def _neighbours(run: RunRef, summary: Summary, trial: Trial) -> list[dict[str, Any]]:

@@ -128,10 +128,10 @@ def regrade_message(regrade: Regrade) -> str:
     )
 
 
-def generation_message(generation: Generation, counts: str) -> str:
+def generation_message(plan: Plan, generation: Generation, trials: Iterable[Trial]) -> str:
     """``results refunds/2026... again: current 24/30 accepted``, why, trailers."""
     return _message(
-        f"results {generation.run} again: {counts} accepted",
+        f"results {plan.path}{_mark(plan)} again: {accepted_counts(plan, trials)} accepted",
         [f"Made again because of: {generation.because}."],
         {"Run": generation.run, "Generation": generation.id, "Records": generation.records},
     )

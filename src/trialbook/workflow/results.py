@@ -17,10 +17,10 @@ from trialbook.model.generation import Generation
 from trialbook.model.runfiles import GENERATION, REPORT, RESULTS, generation_folder
 from trialbook.reporting.report import render_report
 from trialbook.reporting.results import load_results, results_csv
-from trialbook.storage.corrections import generations
+from trialbook.storage.corrections import generations, standings
 from trialbook.storage.ledger import Ledger
 from trialbook.storage.locks import exclusive
-from trialbook.storage.messages import accepted_counts, generation_message
+from trialbook.storage.messages import generation_message
 from trialbook.storage.reader import Reader, RunRef
 from trialbook.system import System, timestamp
 
@@ -89,9 +89,8 @@ def refresh_results(
         base = f"runs/{run.path}/{generation_folder(generation.id)}"
         files = {f"{base}/{name}": data for name, data in made.items()}
         files[f"{base}/{GENERATION}"] = to_json(generation)
-        trials = load_results(reader, run).trials
-        counts = accepted_counts(reader.plan(run), trials)
-        ledger.commit(files, generation_message(generation, counts))
+        trials = [one.trial for one in standings(reader, run)]
+        ledger.commit(files, generation_message(reader.plan(run), generation, trials))
         return generation
     finally:
         reader.close()
