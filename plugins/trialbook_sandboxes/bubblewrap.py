@@ -73,7 +73,7 @@ class BubblewrapSandbox:
             _tools(who)
             groups = cgroups.controllers()
             cgroups.sweep(groups)
-            trouble = probing.probe(self, spawn, probing.KERNEL_PROBE)
+            trouble = probing.probe(self, spawn, probing.KERNEL_PROBE).trouble
         except EnvironmentProblem as problem:
             return _unusable(problem.message, problem.hint)
         if trouble:

@@ -21,7 +21,7 @@ from trialbook.api import (
 )
 
 _PATH = "/usr/local/bin:/usr/bin:/bin"
-_LIMITS = Limits(minutes=1.0, grace_seconds=1.0, output_mb=1.0, memory_mb=200.0, processes=50)
+PROBE_LIMITS = Limits(minutes=1.0, grace_seconds=1.0, output_mb=1.0, memory_mb=200.0, processes=50)
 _NUMBERS = re.compile(rb"(\d+)\.(\d+)(?:\.(\d+))?")
 _WHAT = {
     "secret": "a file outside can be read",
@@ -110,8 +110,16 @@ def said_by(
         return result, output.read_bytes() if output.exists() else b""
 
 
-def probe(sandbox: Sandbox, spawn: Spawn, script: str = PROBE) -> str:
-    """Start the script in the sandbox; gives what is wrong, in a sentence, or an empty text.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probed:
+    """What a probe found: ``trouble`` in a sentence, or empty; and what the script said."""
+
+    trouble: str
+    said: tuple[str, ...] = ()
+
+
+def probe(sandbox: Sandbox, spawn: Spawn, script: str = PROBE) -> Probed:
+    """Start the script in the sandbox, and see whether it gets out.
 
     Raises:
         EnvironmentProblem: the sandbox cannot be set up.
@@ -134,16 +142,17 @@ def probe(sandbox: Sandbox, spawn: Spawn, script: str = PROBE) -> str:
             stdout=top / "stdout.txt",
             stderr=top / "stderr.txt",
         )
-        policy = Policy(writable=(workspace,), network=Network(mode="none"), limits=_LIMITS)
+        policy = Policy(writable=(workspace,), network=Network(mode="none"), limits=PROBE_LIMITS)
         result = sandbox.start(command, policy, spawn)
         said = tail(command.stdout, 2000)
         if not (workspace / "here").exists() or not result.ok:
             why = result.message or tail(command.stderr, 600) or said
-            return f"a command inside did not run: {why or result.ended.value}"
+            return Probed(trouble=f"a command inside did not run: {why or result.ended.value}")
         lines = said.splitlines()
         wrong = [_WHAT.get(line[5:], line) for line in lines if line.startswith("OPEN ")]
         wrong += [line[4:] for line in lines if line.startswith("NOT ")]
-        return f"it does not hold: {'; '.join(wrong)}" if wrong else ""
+        trouble = f"it does not hold: {'; '.join(wrong)}" if wrong else ""
+        return Probed(trouble=trouble, said=tuple(lines))
 
 
 def advice(trouble: str) -> str:

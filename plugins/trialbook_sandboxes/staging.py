@@ -15,9 +15,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from trialbook.api import EnvironmentProblem
+from trialbook.api import EnvironmentProblem, Spawn
 from trialbook_sandboxes.identity import Identity
 from trialbook_sandboxes.mounts import Mount
+from trialbook_sandboxes.probing import said_by
 
 TOOL_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 ARGUMENTS_FD = 8
@@ -104,6 +105,22 @@ def unreadable(mounts: Sequence[Mount], identity: Identity) -> Path | None:
         return None
     closed = (m.source for m in mounts if not m.writable and not identity.reads(m.source))
     return next(closed, None)
+
+
+def hand_over(paths: Sequence[Path], identity: Identity, spawn: Spawn) -> None:
+    """Make the identity the owner of everything below some folders, links not followed.
+
+    Raises:
+        EnvironmentProblem: that is not possible.
+    """
+    if not identity.dropped or not paths:
+        return
+    owner = f"{identity.uid}:{identity.gid}"
+    result, said = said_by(("chown", "-hR", "--", owner, *map(str, paths)), spawn, TOOL_PATH)
+    if not result.ok:
+        raise EnvironmentProblem(
+            f"the workspace cannot be given to {identity.name}: {said.decode('utf-8', 'replace')}"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
