@@ -229,7 +229,7 @@ class Repository:
                 f"{start} is not in a git repository",
                 hint="run `git init` there, or `trialbook init FOLDER` for a new ledger",
             ) from None
-        except (*_KINDS, OSError, ValueError) as error:
+        except (*_KINDS, *_DAMAGE, OSError) as error:
             raise EnvironmentProblem(f"cannot open the repository of {start}: {error}") from error
         _check_kind(repo)
         return cls(repo)
