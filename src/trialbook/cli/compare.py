@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from trialbook.cli.context import Context, pass_context
+from trialbook.cli.reading import open_reader
 from trialbook.cli.terminal import Column, Part, Text, render, safe, table
 from trialbook.errors import ExitCode, UserError
 from trialbook.formats.records import plain
@@ -15,7 +16,6 @@ from trialbook.formats.visible import visible_line
 from trialbook.reporting.comparability import graded_apart, invalidated, obstacles
 from trialbook.reporting.results import RunResults, load_results
 from trialbook.reporting.wording import rate
-from trialbook.storage.reader import Reader
 
 _SIDE_BY_SIDE = (
     "These are counts side by side. No interval and no test is computed, so nothing here says "
@@ -34,7 +34,7 @@ def command(context: Context, runs: tuple[str, ...], *, as_json: bool) -> int:
     with the same tasks. A draft compares with nothing. Otherwise every reason is told, and the exit
     status is 4.
     """
-    reader = Reader.open(context.root())
+    reader = open_reader(context)
     found = list(dict.fromkeys(reader.resolve_run(run) for run in runs))
     if len(found) == 1:
         raise UserError("name two runs or more", hint="`trialbook status` lists them")

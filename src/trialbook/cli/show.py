@@ -10,6 +10,7 @@ import click
 
 from trialbook.cli.context import Context, pass_context
 from trialbook.cli.corrections import correction_parts, run_correction_parts
+from trialbook.cli.reading import open_reader
 from trialbook.cli.terminal import (
     Column,
     Part,
@@ -54,7 +55,7 @@ def command(context: Context, what: str, *, as_json: bool) -> None:
 
     A trial is RUN/TASK/CONFIGURATION/r1 (a rerun: .../r1.rerun1).
     """
-    reader = Reader.open(context.root())
+    reader = open_reader(context)
     found = reader.resolve(what)
     if isinstance(found, RunRef):
         _show_run(context, reader, found, as_json=as_json)

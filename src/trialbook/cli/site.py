@@ -9,11 +9,11 @@ from pathlib import Path
 import click
 
 from trialbook.cli.context import Context, pass_context
+from trialbook.cli.reading import open_reader
 from trialbook.errors import EnvironmentProblem, ExitCode
 from trialbook.registry import Registry
 from trialbook.reporting.wording import number_of
 from trialbook.site.build import SiteSummary, build_site
-from trialbook.storage.reader import Reader
 
 _BUILD_FOLDER = "site/_build"
 _HOST = "127.0.0.1"
@@ -101,7 +101,7 @@ class QuietHandler(SimpleHTTPRequestHandler):
 def _build(context: Context, output: Path | None) -> SiteSummary:
     root = context.root()
     target = output.absolute() if output is not None else root / _BUILD_FOLDER
-    reader = Reader.open(root)
+    reader = open_reader(context)
     summary = build_site(root, reader, target, registry=Registry())
     context.say(
         f"{number_of(summary.pages, 'page')}: {number_of(summary.written, 'file')} written, "

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from trialbook.cli.context import Context, pass_context
-from trialbook.cli.terminal import Column, Text, accepted_line, lines, render, safe, table
-from trialbook.reporting.summary import Summary, summarise
-from trialbook.storage.corrections import standings
-from trialbook.storage.reader import Reader, RunRef
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Row:
-    run: RunRef
-    status: str
-    summary: Summary
-    closed: bool
-
-    @property
-    def next(self) -> str:
-        return f"trialbook {'show' if self.closed else 'resume'} {self.run.run}"
+from trialbook.cli.reading import open_reader
+from trialbook.cli.terminal import Column, Text, lines, ratio, render, safe, table
+from trialbook.reporting.progress import RunProgress, progress_of
 
 
 @click.command(epilog="Example: trialbook status --json")
@@ -34,9 +21,9 @@ def command(context: Context, *, as_json: bool) -> None:
 
     A run is *open* until all its slots are done and its results are written.
     """
-    reader = Reader.open(context.root())
+    reader = open_reader(context)
     runs = sorted(reader.runs(), key=lambda run: (run.run, run.suite))
-    rows = [_row(reader, run) for run in runs]
+    rows = [progress_of(reader, run) for run in runs]
     if as_json:
         context.json([_json(row) for row in rows])
     elif rows:
@@ -45,42 +32,35 @@ def command(context: Context, *, as_json: bool) -> None:
         context.say("no runs yet; the next command: trialbook eval SUITE")
 
 
-def _row(reader: Reader, run: RunRef) -> _Row:
-    plan = reader.plan(run)
-    return _Row(
-        run=run,
-        status=plan.status,
-        summary=summarise(plan, (one.trial for one in standings(reader, run))),
-        closed=reader.is_closed(run),
-    )
+def _next(row: RunProgress) -> str:
+    return f"trialbook {'show' if row.closed else 'resume'} {row.run.run}"
 
 
-def _json(row: _Row) -> dict[str, Any]:
-    summary = row.summary
+def _json(row: RunProgress) -> dict[str, Any]:
     return {
-        "suite": summary.suite,
-        "run": summary.run,
-        "protocol": summary.protocol,
+        "suite": row.run.suite,
+        "run": row.run.run,
+        "protocol": row.protocol,
         "status": row.status,
         "state": "closed" if row.closed else "open",
-        "slots": summary.total.all_scheduled.slots,
-        "slots_done": summary.finished,
-        "trials": summary.total.trials,
-        "accepted": summary.total.all_scheduled.accepted,
+        "slots": row.total.all_scheduled.slots,
+        "slots_done": row.finished,
+        "trials": row.total.trials,
+        "accepted": row.total.all_scheduled.accepted,
         "configurations": {
-            entry.name: {
-                "accepted": entry.counts.all_scheduled.accepted,
-                "slots": entry.counts.all_scheduled.slots,
-                "valid_accepted": entry.counts.valid_execution.accepted,
-                "valid": entry.counts.valid_execution.slots,
+            name: {
+                "accepted": counts.all_scheduled.accepted,
+                "slots": counts.all_scheduled.slots,
+                "valid_accepted": counts.valid_execution.accepted,
+                "valid": counts.valid_execution.slots,
             }
-            for entry in summary.configurations
+            for name, counts in row.configurations.items()
         },
-        "next": row.next,
+        "next": _next(row),
     }
 
 
-def _text(context: Context, rows: list[_Row]) -> str:
+def _text(context: Context, rows: Sequence[RunProgress]) -> str:
     columns = [
         Column(head="suite", whole=True),
         Column(head="run", whole=True),
@@ -90,18 +70,20 @@ def _text(context: Context, rows: list[_Row]) -> str:
     ]
     shown = table(columns, [_cells(row) for row in rows])
     waiting = [row for row in rows if not row.closed] or rows[-1:]
-    return render([shown, "", *lines(("next", row.next) for row in waiting)], colour=context.colour)
+    following = lines(("next", _next(row)) for row in waiting)
+    return render([shown, "", *following], colour=context.colour)
 
 
-def _cells(row: _Row) -> list[str | Text]:
-    summary = row.summary
+def _cells(row: RunProgress) -> list[str | Text]:
     state = Text("closed" if row.closed else "open", style="" if row.closed else "yellow")
-    if summary.draft:
+    if row.status == "draft":
         state.append(", draft", style="dim")
     return [
-        f"{summary.suite}@{summary.protocol}",
-        safe(summary.run, style="bold"),
+        f"{row.run.suite}@{row.protocol}",
+        safe(row.run.run, style="bold"),
         state,
-        f"{summary.finished}/{summary.total.all_scheduled.slots}",
-        accepted_line(summary),
+        f"{row.finished}/{row.total.all_scheduled.slots}",
+        ", ".join(
+            f"{name} {ratio(counts.all_scheduled)}" for name, counts in row.configurations.items()
+        ),
     ]

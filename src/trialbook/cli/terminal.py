@@ -38,7 +38,6 @@ __all__ = [
     "Column",
     "Part",
     "Text",
-    "accepted_line",
     "answer_text",
     "block",
     "facts",
@@ -46,6 +45,7 @@ __all__ = [
     "lines",
     "matrix_parts",
     "outcome_text",
+    "ratio",
     "render",
     "safe",
     "spend_said",
@@ -288,10 +288,3 @@ def _cell(summary: Summary, task: str, configuration: str) -> Text:
         marks = ("+" if len(cell.trials) > 1 else "") + ("*" if cell.changed else "")
         shown.append(f"{marks} ")
     return shown
-
-
-def accepted_line(summary: Summary) -> str:
-    """Accepted of scheduled by configuration, on one line."""
-    return ", ".join(
-        f"{row.name} {ratio(row.counts.all_scheduled)}" for row in summary.configurations
-    )

@@ -8,18 +8,28 @@ passed over.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import TypeVar, cast
 
-from trialbook.errors import UserError
+from trialbook.errors import EnvironmentProblem, UserError
 from trialbook.formats.records import from_json
 from trialbook.model.grade import Grade
 from trialbook.model.plan import Plan
 from trialbook.model.runfiles import rerun_of
 from trialbook.model.trial import Trial
+from trialbook.storage.answers import Answers
+from trialbook.storage.collection import no_collection
 from trialbook.storage.history import additions
 from trialbook.storage.objects import is_oid
+from trialbook.storage.raw_objects import (
+    BLOB,
+    DamagedObject,
+    MissingObject,
+    RawObjects,
+    entry_of,
+)
 from trialbook.storage.refs import ledger_ref
 from trialbook.storage.repository import DIRECTORY, Repository, Store, TreeEntry
 from trialbook.storage.runname import RunRef, resolve
@@ -36,24 +46,36 @@ class Reader:
     ``name`` is how git commands name it: the ledger's branch if it has one of its own, or HEAD.
     """
 
-    def __init__(self, store: Store, head: str, prefix: bytes, name: str = "HEAD") -> None:
+    def __init__(
+        self,
+        store: Store,
+        head: str,
+        prefix: bytes,
+        *,
+        name: str = "HEAD",
+        cache: Path | None = None,
+    ) -> None:
         self._store = store
         self._prefix = prefix
+        self._places: dict[bytes, Mapping[bytes, TreeEntry]] = {}
         self.head = head
         self.name = name
-        self._top = store.commit(head).tree if head else ""
+        self._root = _root_of(store, head, prefix)
+        self._answers = None if cache is None else Answers(cache)
         self._trees: dict[str, dict[bytes, TreeEntry]] = {}
         self._records: dict[tuple[str, type], object] = {}
         self._added: dict[RunRef, dict[bytes, str]] = {}
 
     @classmethod
-    def open(cls, root: Path, ref: str | None = None) -> Reader:
+    def open(cls, root: Path, ref: str | None = None, *, cache: Path | None = None) -> Reader:
         """The ledger whose root is the folder ``root``.
 
         Args:
             root: Where ``runs/`` would be; the top of the repository if that is bare.
             ref: A branch, a tag's ref or a full commit id; by default the ledger's own (see
                 `ledger_ref`).
+            cache: Where to keep what was read, and to find what was read before; None where the
+                ledger itself is in question, and nothing but it shall be believed.
 
         Raises:
             EnvironmentProblem: no repository there.
@@ -65,12 +87,13 @@ class Reader:
         prefix = b"" if inside == "." else os.fsencode(inside) + b"/"
         own = ledger_ref(repository)
         name = "HEAD" if own == repository.head_ref() else own.removeprefix("refs/heads/")
-        return cls(repository.store, _commit_of(repository, ref or own), prefix, name)
+        head = _commit_of(repository, ref or own)
+        return cls(repository.store, head, prefix, name=name, cache=cache)
 
     def runs(self) -> list[RunRef]:
         """Every run that has a plan, by suite and name."""
         found: list[RunRef] = []
-        for suite, folder in self._folders(self._tree_at(b"runs")):
+        for suite, folder in self._folders(self._folder(b"runs")):
             for run, inside in self._folders(self._entries(folder)):
                 plan = self._entries(inside).get(b"plan.json")
                 if plan is not None and plan.mode != DIRECTORY:
@@ -106,18 +129,40 @@ class Reader:
         Raises:
             RecordError: a ``trial.json`` that cannot be read as a trial.
         """
-        trials = [self.trial(run, path) for path in self.trial_paths(run)]
-        return sorted(trials, key=lambda trial: (*trial.slot, trial.rerun))
+
+        def read() -> list[Trial]:
+            return sorted(
+                (trial for _, trial in self.records(run, Trial)),
+                key=lambda trial: (*trial.slot, trial.rerun),
+            )
+
+        return self.answer(run, "trials", list[Trial], read)
+
+    def records(self, run: RunRef, kind: type[T]) -> list[tuple[str, T]]:
+        """Every ``trial.json`` of a run as some kind of value, with the trial's folder, by name.
+
+        Raises:
+            RecordError: one that cannot be read as that kind.
+        """
+        with no_collection():
+            return [
+                (path, self._decoded(kind, entry.oid, f"runs/{run.path}/{path}/trial.json"))
+                for path, entry in self._trial_entries(run)
+            ]
+
+    def answer(self, run: RunRef, question: str, kind: type[T], compute: Callable[[], T]) -> T:
+        """What follows from a run's folder alone: from the cache if it is known, else worked out.
+
+        ``question`` names it, and must be asked in one meaning only; ``kind`` is what it is.
+        """
+        entry = self._lookup(os.fsencode(f"runs/{run.path}"))
+        if self._answers is None or entry is None:
+            return compute()
+        return self._answers.answer((question, run.path), entry.oid, kind, compute)
 
     def trial_paths(self, run: RunRef) -> list[str]:
         """The folders of a run's trials, in the run's folder; by name, not by meaning."""
-        found: list[str] = []
-        for task, in_task in self._folders(self._tree_at(f"runs/{run.path}".encode())):
-            for configuration, in_configuration in self._folders(self._entries(in_task)):
-                for name, inside in self._folders(self._entries(in_configuration)):
-                    if rerun_of(name) and b"trial.json" in self._entries(inside):
-                        found.append(f"{task}/{configuration}/{name}")
-        return found
+        return [path for path, _ in self._trial_entries(run)]
 
     def trial(self, run: RunRef, trial_path: str) -> Trial:
         """One trial by its folder in the run: ``<task>/<configuration>/r<k>``.
@@ -140,7 +185,7 @@ class Reader:
     def file(self, run: RunRef, path: str) -> bytes | None:
         """The bytes of a file of the run, by its path in the run's folder, or None."""
         entry = self._entry(run, path)
-        return None if entry is None or entry.mode == DIRECTORY else self._store.blob(entry.oid)
+        return None if entry is None or entry.mode == DIRECTORY else self._blob(entry.oid)
 
     def files(self, run: RunRef, trial_path: str) -> list[str]:
         """The files of a trial, by their paths in the trial's folder, sorted.
@@ -210,30 +255,56 @@ class Reader:
     def close(self) -> None:
         """Free file handles."""
         self._store.close()
+        self._objects.close()
 
-    def _tree_at(self, path: bytes) -> Mapping[bytes, TreeEntry]:
-        entry = self._lookup(path)
-        return {} if entry is None or entry.mode != DIRECTORY else self._entries(entry.oid)
+    def _trial_entries(self, run: RunRef) -> Iterator[tuple[str, TreeEntry]]:
+        for task, in_task in self._folders(self._folder(os.fsencode(f"runs/{run.path}"))):
+            for configuration, in_configuration in self._folders(self._entries(in_task)):
+                for name, inside in self._folders(self._entries(in_configuration)):
+                    record = self._entries(inside).get(b"trial.json")
+                    if record is not None and rerun_of(name):
+                        yield f"{task}/{configuration}/{name}", record
 
     def _entry(self, run: RunRef, path: str) -> TreeEntry | None:
         return self._lookup(os.fsencode(f"runs/{run.path}/{path}"))
 
     def _lookup(self, path: bytes) -> TreeEntry | None:
-        if not self.head:
-            return None
-        entry = TreeEntry(b"", DIRECTORY, self._top)
-        for part in (self._prefix + path).split(b"/"):
-            inside = self._entries(entry.oid) if entry.mode == DIRECTORY else {}
-            found = inside.get(part)
-            if found is None:
-                return None
-            entry = found
-        return entry
+        folder, _, name = path.rpartition(b"/")
+        return self._folder(folder).get(name)
+
+    def _folder(self, path: bytes) -> Mapping[bytes, TreeEntry]:
+        """What is in a folder of the ledger; nothing if there is no such folder."""
+        known = self._places.get(path)
+        if known is None:
+            if path:
+                entry = self._lookup(path)
+                top = "" if entry is None or entry.mode != DIRECTORY else entry.oid
+            else:
+                top = self._root
+            known = self._places[path] = self._entries(top) if top else {}
+        return known
 
     def _entries(self, tree: str) -> Mapping[bytes, TreeEntry]:
         if tree not in self._trees:
-            self._trees[tree] = {entry.name: entry for entry in self._store.tree(tree)}
+            try:
+                found = map(entry_of, self._objects.tree(bytes.fromhex(tree)))
+            except (MissingObject, DamagedObject) as error:
+                raise _damage(tree, error) from error
+            self._trees[tree] = {
+                name: TreeEntry(name, mode, oid.hex()) for name, mode, oid in found
+            }
         return self._trees[tree]
+
+    def _blob(self, oid: str) -> bytes:
+        try:
+            return self._objects.read(bytes.fromhex(oid), BLOB)
+        except (MissingObject, DamagedObject) as error:
+            raise _damage(oid, error) from error
+
+    @cached_property
+    def _objects(self) -> RawObjects:
+        # Reads in bulk what the store reads one by one.
+        return RawObjects(self._store.folder)
 
     def _folders(self, entries: Mapping[bytes, TreeEntry]) -> Iterator[tuple[str, str]]:
         for name, mode, oid in entries.values():
@@ -247,11 +318,28 @@ class Reader:
                 f"the run {run.path} has no {path}",
                 hint=f"`trialbook show {run.path}` shows what it has",
             )
-        key = (entry.oid, kind)
+        return self._decoded(kind, entry.oid, f"runs/{run.path}/{path}")
+
+    def _decoded(self, kind: type[T], oid: str, where: str) -> T:
+        key = (oid, kind)
         if key not in self._records:
-            where = f"runs/{run.path}/{path}"
-            self._records[key] = from_json(kind, self._store.blob(entry.oid), where)
+            self._records[key] = from_json(kind, self._blob(oid), where)
         return cast("T", self._records[key])
+
+
+def _root_of(store: Store, head: str, prefix: bytes) -> str:
+    """The tree of the ledger's root in a commit; empty if there is none."""
+    if not head:
+        return ""
+    entry = store.lookup(prefix.rstrip(b"/"), store.commit(head).tree)
+    return "" if entry is None or entry.mode != DIRECTORY else entry.oid
+
+
+def _damage(oid: str, error: Exception) -> EnvironmentProblem:
+    return EnvironmentProblem(
+        f"the git object {oid} {error}",
+        hint="`git fsck` says what else is wrong; fetch it again from a clone that has it",
+    )
 
 
 def _commit_of(repository: Repository, name: str) -> str:
