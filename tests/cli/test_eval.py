@@ -293,3 +293,38 @@ def test_kill_9_at_random_moments_loses_no_finished_trial(ledger: Path) -> None:
     assert in_flight(ledger) == []
     assert git(ledger, "status", "--porcelain") == ""
     git(ledger, "fsck", "--strict")
+
+
+def test_an_index_that_cannot_follow_is_said_even_when_quiet_and_resume_repairs_it(
+    ledger: Path,
+) -> None:
+    lock = ledger / ".git/index.lock"
+    lock.touch()
+    done = trialbook(ledger, "-q", "eval", "mini", "-t", "first", "-c", "good", "-r", "1")
+    run = run_folder(ledger).rsplit("/", 1)[1]
+    assert str(lock) in done.stderr.splitlines()[0]
+    last = done.stderr.splitlines()[-3:]
+    assert last[0].startswith("warning: the work tree or the index is not in step")
+    assert "shows its files as deleted" in last[1]
+    assert last[2].startswith("repair ")
+    assert last[2].endswith(f"trialbook resume {run}")
+    lock.unlink()
+    assert "D  runs/mini/" in git(ledger, "status", "--porcelain")
+    suite = ledger / "suites/mini/suite.yaml"
+    suite.write_text(suite.read_text() + "# changed since\n")
+    trialbook(ledger, "resume", run, check=2)
+    git(ledger, "checkout", "suites")
+    assert git(ledger, "status", "--porcelain") == ""
+    assert "warning" not in trialbook(ledger, "resume", run).stderr
+
+
+def test_resuming_a_closed_run_says_that_nothing_was_added(ledger: Path) -> None:
+    trialbook(ledger, "eval", "mini", "-t", "first", "-c", "good", "-r", "1")
+    run = run_folder(ledger).rsplit("/", 1)[1]
+    before = git(ledger, "rev-parse", "HEAD")
+    done = trialbook(ledger, "resume", run)
+    assert "nothing was added" in done.stdout
+    assert "git log" not in done.stdout
+    assert "git diff" not in done.stdout
+    assert f"trialbook show {run}" in done.stdout
+    assert git(ledger, "rev-parse", "HEAD") == before

@@ -92,7 +92,7 @@ def command(  # noqa: PLR0913 - click hands every option over by name
     )
     done = amend(context.root(), context.system, request)
     for warning in done.warnings:
-        context.say(f"warning: {warning}")
+        context.warn(warning)
     if as_json:
         generation = None if done.generation is None else done.generation.id
         context.json(

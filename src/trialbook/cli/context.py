@@ -50,6 +50,10 @@ class Context:
         if not self.quiet:
             click.echo(text, err=True)
 
+    def warn(self, text: str) -> None:
+        """Say what a person has to hear of, --quiet or not."""
+        click.echo(f"warning: {text}", err=True)
+
     def result(self, text: str) -> None:
         """Print a result."""
         click.echo(text)

@@ -17,7 +17,7 @@ from trialbook.workflow.withheld import Withheld
 def show_ending(context: Context, ending: Ending, *, as_json: bool) -> int:
     """Print the end of a run and give the exit status."""
     for warning in ending.warnings:
-        context.say(f"warning: {warning}")
+        context.warn(warning)
     if as_json:
         context.json(
             {
@@ -38,6 +38,8 @@ def show_ending(context: Context, ending: Ending, *, as_json: bool) -> int:
         _where(context, ending)
     for kept_out in ending.withheld:
         _complain(context, ending, kept_out)
+    if ending.behind:
+        _not_in_step(context, ending)
     if ending.interrupted:
         return ExitCode.INTERRUPTED
     return ExitCode.FIX if ending.withheld else ExitCode.DONE
@@ -57,15 +59,26 @@ def _complain(context: Context, ending: Ending, trial: Withheld) -> None:
     click.echo(message, err=True)
 
 
+def _not_in_step(context: Context, ending: Ending) -> None:
+    """Once more, where a person looks last: a commit made now would delete the run's files."""
+    context.warn("the work tree or the index is not in step with the run's commits (see above)")
+    click.echo("status   `git status` shows its files as deleted; do not commit that", err=True)
+    click.echo(f"repair   {context.program} resume {ending.plan.run}", err=True)
+
+
 def _where(context: Context, ending: Ending) -> None:
     folder = f"runs/{ending.plan.path}"
+    nothing = ending.first == ending.last
     span = f"{ending.first[:12]}..{ending.last[:12]}" if ending.first and ending.last else ""
     context.result("")
     if ending.plan.draft_because:
         context.result(f"draft    {ending.plan.draft_because}")
     context.result(f"folder   {folder}")
-    context.result(f"commits  git log --oneline {span} -- {folder}".replace("  --", " --"))
-    if span:
+    if nothing:
+        context.result("commits  nothing was added")
+    else:
+        context.result(f"commits  git log --oneline {span} -- {folder}".replace("  --", " --"))
+    if span and not nothing:
         context.result(f"diff     git diff --stat {span} -- {folder}")
     program = context.program
     if ending.interrupted or not ending.complete:

@@ -188,7 +188,7 @@ def _row(reader: Reader, run: RunRef, incident: Incident) -> list[str | Text]:
 
 def _show(context: Context, written: Written, *, as_json: bool) -> None:
     for warning in written.warnings:
-        context.say(f"warning: {warning}")
+        context.warn(warning)
     if as_json:
         context.json({"commit": written.commit, **_json(written.id, written.runs)})
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 
@@ -14,8 +14,9 @@ from rich.text import Text
 from trialbook.cli.context import Context
 from trialbook.formats.visible import visible_line
 from trialbook.model.outcome import Outcome
-from trialbook.model.plan import Plan
+from trialbook.model.plan import Plan, SlotKey
 from trialbook.model.trial import Trial, TrialSpec
+from trialbook.reporting.wording import number_of
 from trialbook.workflow.evaluate import Observer
 from trialbook.workflow.withheld import Withheld
 
@@ -32,36 +33,63 @@ def observer(context: Context) -> Iterator[Observer]:
         yield shown
 
 
+class Settled:
+    """The slots of a run that are done: they have a trial, and the plan's policy has none due."""
+
+    def __init__(self, plan: Plan, trials: Iterable[Trial]) -> None:
+        self._plan = plan
+        self._chains: dict[SlotKey, list[Trial]] = {}
+        self.slots: set[SlotKey] = set()
+        for trial in sorted(trials, key=lambda trial: trial.rerun):
+            self.add(trial)
+
+    def add(self, trial: Trial) -> None:
+        """One more trial, the last of its slot so far."""
+        chain = self._chains.setdefault(trial.slot, [])
+        chain.append(trial)
+        if self._plan.allows_rerun([one.outcome for one in chain]):
+            self.slots.discard(trial.slot)
+        else:
+            self.slots.add(trial.slot)
+
+
 class Lines:
     """One plain line for each trial that ended."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._left = 0
-        self._done = 0
+        self._settled: Settled | None = None
         self._scheduled = 0
 
     def began(self, plan: Plan, done: list[Trial]) -> None:
         """Say what the run is, and how much of it is done already."""
-        self._done = len({trial.slot for trial in done})
+        self._settled = Settled(plan, done)
         self._scheduled = len(plan.schedule)
         context = self._context
         context.say(
-            f"run {plan.path} ({plan.status}): {len(plan.tasks)} tasks x "
-            f"{len(plan.configurations)} configurations x {plan.repetitions} repetitions = "
-            f"{self._scheduled} slots, {plan.jobs} at once, seed {plan.seed}"
+            f"run {plan.path} ({plan.status}): {number_of(len(plan.tasks), 'task')} x "
+            f"{number_of(len(plan.configurations), 'configuration')} x "
+            f"{number_of(plan.repetitions, 'repetition')} = "
+            f"{number_of(self._scheduled, 'slot')}, {plan.jobs} at once, seed {plan.seed}"
         )
         if done:
-            context.say(f"{self._done} of {self._scheduled} slots are on record already")
+            there = len(self._settled.slots)
+            context.say(f"{there} of {number_of(self._scheduled, 'slot')} done already")
+            again = len({trial.slot for trial in done} - self._settled.slots)
+            if again:
+                context.say(f"{number_of(again, 'slot')} cut off or errored: to be run again")
 
     def started(self, spec: TrialSpec) -> None:
         """Nothing: a line at the end says it all."""
 
     def finished(self, trial: Trial) -> None:
         """One line."""
-        self._done += trial.rerun == 0
+        done = 0
+        if self._settled is not None:
+            self._settled.add(trial)
+            done = len(self._settled.slots)
         self._context.say(
-            f"[{self._done}/{self._scheduled}] {trial.path}: {trial.outcome.value}"
+            f"[{done}/{self._scheduled}] {trial.path}: {trial.outcome.value}"
             f" ({visible_line(trial.reason)})"
         )
 
@@ -85,12 +113,14 @@ class LiveTable:
         self._began = self._clock()
         self._plan: Plan | None = None
         self._trials: list[Trial] = []
+        self._settled: Settled | None = None
         self._running: dict[str, TrialSpec] = {}
         self._note = ""
 
     def began(self, plan: Plan, done: list[Trial]) -> None:
         """Start the table."""
         self._plan, self._trials = plan, list(done)
+        self._settled = Settled(plan, done)
 
     def started(self, spec: TrialSpec) -> None:
         """One more is running."""
@@ -100,6 +130,8 @@ class LiveTable:
         """One more is done."""
         self._running.pop(trial.path, None)
         self._trials.append(trial)
+        if self._settled is not None:
+            self._settled.add(trial)
 
     def withheld(self, trial: Withheld) -> None:
         """One is over, and is not done."""
@@ -133,14 +165,15 @@ class LiveTable:
     def _row(self, plan: Plan, name: str) -> tuple[str, ...]:
         slots = sum(slot.configuration == name for slot in plan.schedule)
         trials = [trial for trial in self._trials if trial.configuration == name]
-        done = len({trial.slot for trial in trials})
-        running = sum(spec.configuration.name == name for spec in self._running.values())
+        running = {spec.slot for spec in self._running.values() if spec.configuration.name == name}
+        settled = self._settled.slots if self._settled is not None else set()
+        done = sum(slot.configuration == name for slot in settled - running)
         accepted = sum(trial.outcome is Outcome.ACCEPTED for trial in trials)
         return (
             name,
             str(done),
-            str(running),
-            str(max(0, slots - done - running)),
+            str(len(running)),
+            str(slots - done - len(running)),
             f"{accepted}/{slots}",
             _spend(trials),
         )
@@ -152,4 +185,5 @@ def _spend(trials: list[Trial]) -> str:
 
 
 def _stopping(running: int) -> str:
-    return f"stopping: {running} trials are being ended and recorded (again to quit at once)"
+    trials = f"{number_of(running, 'trial')} {'is' if running == 1 else 'are'}"
+    return f"stopping: {trials} being ended and recorded (again to quit at once)"

@@ -53,7 +53,7 @@ def command(  # noqa: PLR0913 - click hands every option over by name
     request = RegradeRequest(graders=graders, reason=reason, author=author, jobs=jobs)
     done = regrade_run(bench, suite, ref, request)
     for warning in done.warnings:
-        context.say(f"warning: {warning}")
+        context.warn(warning)
     if as_json:
         generation = None if done.generation is None else done.generation.id
         context.json(

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from trialbook.model.outcome import Outcome
 from trialbook.model.suite import ArtifactPolicy, Comparison, Limits, Network
 
 SCHEDULE_METHOD = "eval-schedule/v1"
@@ -197,3 +198,17 @@ class Plan:
     def path(self) -> str:
         """The run's folder below ``runs/``."""
         return f"{self.suite}/{self.run}"
+
+    def allows_rerun(self, outcomes: Sequence[Outcome]) -> bool:
+        """Whether the policy allows one more trial after those of a slot, which ended so, in order.
+
+        It counts per outcome: how many of the slot's trials that ended so may be replaced. Outcomes
+        of a valid execution are never replaced, whatever a plan says.
+        """
+        if not outcomes:
+            return False
+        last = outcomes[-1]
+        if not last.rerunnable or last.value not in self.rerun:
+            return False
+        allowed = self.rerun[last.value]
+        return allowed is None or list(outcomes).count(last) <= allowed

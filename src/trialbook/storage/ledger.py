@@ -54,7 +54,8 @@ class Ledger:
     commits; else what HEAD named when the ledger was opened: a branch, or ``HEAD`` itself when it
     was detached. All commits go there, even if the user checks out another branch meanwhile.
     ``large`` is where contents go of which a commit only holds a pointer; before that commit.
-    ``warnings`` collects what a person should hear of, each once: commits are safe nevertheless.
+    ``behind`` says what keeps the work tree or the index from showing what the branch has; empty
+    while they are in step.
     """
 
     def __init__(self, repository: Repository, root: Path, system: System) -> None:
@@ -73,7 +74,8 @@ class Ledger:
         self._runs: set[bytes] = set()
         self.ref = ledger_ref(repository)
         self._existed = self.head() is not None
-        self.warnings: list[str] = []
+        self.behind = ""
+        self._warnings: list[str] = []
         setting = partial(repository.setting, environ=system.environ)
         self.identity = self._identity()
         who = f"{self.identity.name} <{self.identity.email}>"
@@ -87,6 +89,11 @@ class Ledger:
             EnvironmentProblem: no repository there, or one that cannot be written safely.
         """
         return cls(Repository.discover(root), root.resolve(), system)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a person should hear of, each once, ``behind`` last; commits are safe anyway."""
+        return [*self._warnings, self.behind] if self.behind else list(self._warnings)
 
     def head(self) -> str | None:
         """The newest commit of the ledger's branch, or None if it has none yet."""
@@ -146,8 +153,12 @@ class Ledger:
             Whether they are in step now; if not, a warning says why.
         """
         with self._exclusive():
-            below = None if run_path is None else self._prefix + run_path.encode() + b"/"
-            return self._settle(_INDEX_SECONDS, below)
+            below = None
+            if run_path is not None:
+                below = self._prefix + run_path.encode() + b"/"
+                self._runs.add(self._run_of(below))
+            seconds = _KNOWN_TROUBLE_SECONDS if self.behind else _INDEX_SECONDS
+            return self._settle(seconds, below)
 
     def close(self) -> None:
         """Free file handles."""
@@ -279,6 +290,8 @@ class Ledger:
         except (EnvironmentProblem, OSError) as problem:
             self._warn_of(problem)
             return False
+        if not self._tree.notes():
+            self.behind = ""
         return True
 
     def _tidy(self) -> None:
@@ -346,13 +359,17 @@ class Ledger:
 
     def _warn_of(self, problem: EnvironmentProblem | OSError) -> None:
         hint = f"; {problem.hint}" if isinstance(problem, EnvironmentProblem) else ""
-        self._warn(
-            f"commits are safe, but the work tree or the index could not follow: {problem}{hint}"
+        runs = {os.fsdecode(run.rpartition(b"/")[2]) for run in self._runs} or {"RUN"}
+        repair = " and ".join(f"`trialbook resume {run}`" for run in sorted(runs))
+        self.behind = (
+            f"commits are safe, but the work tree or the index could not follow: {problem}{hint}. "
+            "Until that is repaired, `git status` shows files of runs/ as deleted: do not commit "
+            f"that. {repair} repairs it"
         )
 
     def _warn(self, text: str) -> None:
-        if text not in self.warnings:
-            self.warnings.append(text)
+        if text not in self._warnings:
+            self._warnings.append(text)
 
 
 def _prefix(root: Path, top: Path) -> bytes:

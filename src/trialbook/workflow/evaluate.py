@@ -68,7 +68,8 @@ class Ending:
 
     ``first`` and ``last`` are the commits before and after it.
     ``withheld`` are trials that are over but may not be in the ledger, now or from earlier on:
-    their slots count as not run, and the run is not complete.
+    their slots count as not run, and the run is not complete. ``behind`` is the one of the
+    warnings that says what keeps the user's work tree or index from showing the run; or empty.
     """
 
     plan: Plan
@@ -79,6 +80,7 @@ class Ending:
     first: str | None
     last: str | None
     warnings: tuple[str, ...]
+    behind: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +142,13 @@ def resume_run(bench: Bench, suite: Suite, ref: RunRef, choose: Choose | None = 
     if commit is None:
         raise Refused(f"no commit on this branch adds the plan of {ref.path}")
     return _Run(bench, ledger, suite, plan, commit, data).go(ledger.head(), choose)
+
+
+def bring_into_step(root: Path, system: System, ref: RunRef) -> None:
+    """Let the work tree and the index show a run's commits, where something kept them from it."""
+    ledger = Ledger.open(root, system)
+    ledger.sync(f"runs/{ref.path}")
+    ledger.close()
 
 
 class _Run:
@@ -204,6 +213,7 @@ class _Run:
         complete = not self._use.due(self._trials)
         if complete:
             self._close()
+        self._ledger.sync(f"runs/{self._plan.path}")
         now = standings(Reader.open(self._bench.root, self._ledger.ref), ref)
         return Ending(
             plan=self._plan,
@@ -214,6 +224,7 @@ class _Run:
             first=first,
             last=self._ledger.head(),
             warnings=tuple(self._ledger.warnings),
+            behind=self._ledger.behind,
         )
 
     def _settle(self) -> None:

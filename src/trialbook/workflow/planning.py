@@ -34,6 +34,7 @@ from trialbook.model.suite import (
 )
 from trialbook.process import git_version
 from trialbook.registry import Registry
+from trialbook.reporting.wording import number_of
 from trialbook.storage.redact import SHORTEST
 from trialbook.storage.repository import Store
 from trialbook.system import System, timestamp
@@ -102,21 +103,13 @@ def make_plan(
     moment = system.now()
     seed = request.seed or system.token(8)
     configurations = {
-        configuration.name: _planned_configuration(
-            configuration,
-            suite,
-            sandboxes[configuration.name],
-            registry,
-            starts[configuration.name],
+        one.name: _planned_configuration(
+            one, suite, sandboxes[one.name], registry, starts[one.name]
         )
-        for configuration in suite.configurations
+        for one in suite.configurations
     }
     by_task = starts[suite.configurations[0].name]
-    draft_because = state.draft_because or _other_sandbox(
-        state, configurations, registry
-    )
-    if draft_because:
-        say("\n       ".join((f"draft: {draft_because}", *state.advice)))
+    draft_because = _draft_because(state, configurations, registry, say)
     return Plan(
         run=f"{moment:%Y%m%dT%H%M%SZ}-{system.token(3)}",
         suite=suite.name,
@@ -142,6 +135,19 @@ def make_plan(
         tasks={task.name: _planned_task(task, suite, by_task[task.name]) for task in suite.tasks},
         schedule=_schedule(suite, seed),
     )
+
+
+def _draft_because(
+    state: LockState,
+    configurations: Mapping[str, PlannedConfiguration],
+    registry: Registry,
+    say: Callable[[str], None],
+) -> str:
+    """Why the run is a draft, which is said at once; empty if it is not."""
+    because = state.draft_because or _other_sandbox(state, configurations, registry)
+    if because:
+        say("\n       ".join((f"draft: {because}", *state.advice)))
+    return because
 
 
 def _need_git() -> None:
@@ -267,7 +273,7 @@ def _prepared(
     for toolchain in {task.toolchain for task in suite.tasks} - {None}:
         say(f"preparing the toolchain {toolchain.requirements if toolchain else ''}")
         python_of(toolchain, suite_folder=folder, cache=cache, system=system)
-    say(f"preparing {len(suite.tasks)} snapshots")
+    say(f"preparing {number_of(len(suite.tasks), 'snapshot')}")
 
     def prepare(task: Task) -> dict[str, Start]:
         supplies = Supplies(suite_folder=folder, store=Store.at(cache / "objects"), cache=cache)

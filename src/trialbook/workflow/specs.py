@@ -79,16 +79,8 @@ class PlanInUse:
 
 
 def may_rerun(plan: Plan, chain: Sequence[Trial]) -> bool:
-    """Whether the plan's policy allows one more trial after the last one of a slot's chain.
-
-    The policy counts per outcome: how many of the slot's trials that ended so may be replaced.
-    Outcomes of a valid execution are never replaced, whatever a plan says.
-    """
-    outcome = chain[-1].outcome
-    if not outcome.rerunnable or outcome.value not in plan.rerun:
-        return False
-    allowed = plan.rerun[outcome.value]
-    return allowed is None or sum(trial.outcome is outcome for trial in chain) <= allowed
+    """Whether the plan's policy allows one more trial after the last one of a slot's chain."""
+    return plan.allows_rerun([trial.outcome for trial in chain])
 
 
 def reruns_at_once(outcome: Outcome) -> bool:
