@@ -52,3 +52,51 @@ def test_init_refuses_to_overwrite_and_touches_nothing(tmp_path: Path) -> None:
     assert "Makefile" in done.stderr
     assert [path.name for path in (tmp_path / "evals").iterdir()] == ["Makefile"]
     assert (tmp_path / "evals/Makefile").read_text() == "mine\n"
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+def test_what_init_prints_and_make_work_where_trialbook_is_not_on_the_path(tmp_path: Path) -> None:
+    program = tmp_path / "a venv/bin/trialbook"
+    program.parent.mkdir(parents=True)
+    program.write_text(
+        f"#!{sys.executable}\nimport sys\nfrom trialbook.cli.main import main\nsys.exit(main())\n"
+    )
+    program.chmod(0o755)
+    here = tmp_path / "a venv"
+
+    def shell(line: str) -> str:
+        done = subprocess.run(
+            ["sh", "-euc", line], cwd=here, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        return done.stdout
+
+    printed = shell("bin/trialbook init '../our evals'")
+    commands = [line.strip() for line in printed.split("\nnext ", 1)[1].splitlines()]
+    assert commands[0] == "cd '../our evals'"
+    shell("\n".join(commands))
+    ledger = tmp_path / "our evals"
+    assert git(ledger, "log", "--format=%s").count("\ntrial ") >= 1
+    makefile = (ledger / "Makefile").read_text()
+    assert f"\nTRIALBOOK ?= '{program}'\n" in makefile
+    assert "not on the PATH" in makefile
+    shell("cd '../our evals' && make status && make eval")
+
+
+def test_the_makefile_of_a_new_ledger_takes_the_program_from_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "bin/trialbook"
+    program.parent.mkdir()
+    program.write_text(
+        f"#!{sys.executable}\nimport sys\nfrom trialbook.cli.main import main\nsys.exit(main())\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    done = subprocess.run(
+        ["trialbook", "init", "evals"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "       trialbook eval example" in done.stdout
+    makefile = (tmp_path / "evals/Makefile").read_text()
+    assert "\nTRIALBOOK ?= trialbook\n" in makefile
+    assert "not on the PATH" not in makefile

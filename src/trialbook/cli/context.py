@@ -6,6 +6,7 @@ Results go to standard output, talk to standard error.
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import sys
 from dataclasses import dataclass
@@ -76,14 +77,30 @@ class Context:
     @property
     def program(self) -> str:
         """How this program can be called from here, for commands that people copy."""
+        called = self._called
+        if called is None or not called.is_relative_to(Path.cwd()):
+            return self.program_anywhere
+        return shlex.quote(str(called.relative_to(Path.cwd())))
+
+    @property
+    def program_anywhere(self) -> str:
+        """The same from any folder."""
+        called = self._called
+        if called is not None:
+            return shlex.quote(str(called))
+        if Path(sys.argv[0]).name != "trialbook":
+            return f"{shlex.quote(sys.executable)} -m trialbook"
+        return "trialbook"
+
+    @property
+    def _called(self) -> Path | None:
+        """The program's file, if it was called by its name and is not the one on the PATH."""
         called = Path(sys.argv[0]).absolute()
         if called.name != "trialbook":
-            return f"{sys.executable} -m trialbook"
+            return None
         found = shutil.which("trialbook")
-        if found is not None and Path(found).resolve() == called.resolve():
-            return "trialbook"
-        here = Path.cwd()
-        return str(called.relative_to(here)) if called.is_relative_to(here) else str(called)
+        on_path = found is not None and Path(found).resolve() == called.resolve()
+        return None if on_path else called
 
 
 pass_context = click.make_pass_decorator(Context)

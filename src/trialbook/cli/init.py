@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -19,13 +20,14 @@ def command(context: Context, *, folder: Path) -> int:
 
     FOLDER may be new, or a new folder inside a repository of yours. Nothing is committed.
     """
-    made = init_ledger(folder, Registry())
+    program = context.program_anywhere
+    made = init_ledger(folder, Registry(), program)
     kind = "a new repository" if made.new_repository else "the repository it is in"
     context.result(f"made a ledger in {folder}, in {kind}")
     for path in made.files:
         context.say(f"  {path}")
     context.result("")
-    context.result(f"next   cd {folder}")
+    context.result(f"next   cd {shlex.quote(str(folder))}")
     context.result("       git add . && git commit -m 'Start a trialbook ledger'")
-    context.result(f"       {context.program} eval {EXAMPLE_SUITE}")
+    context.result(f"       {program} eval {EXAMPLE_SUITE}")
     return 0

@@ -12,10 +12,11 @@ from trialbook.storage.repository import Repository
 from trialbook.storage.scaffold import new_suite
 
 EXAMPLE_SUITE = "example"
+_ON_PATH = "trialbook"
 
 _MAKEFILE = """\
 # The words are the same as trialbook's own commands. Another program: make eval TRIALBOOK=...
-TRIALBOOK ?= trialbook
+@PROGRAM@
 SUITE ?= example
 ARGS ?=
 
@@ -83,10 +84,11 @@ class NewLedger:
     files: tuple[str, ...]
 
 
-def init_ledger(folder: Path, registry: Registry) -> NewLedger:
+def init_ledger(folder: Path, registry: Registry, program: str = _ON_PATH) -> NewLedger:
     """Make a ledger in ``folder``, in a new repository unless one is there already.
 
-    Nothing is committed: the person who owns it looks first.
+    Nothing is committed: the person who owns it looks first. ``program`` is how a shell calls
+    trialbook from any folder; the Makefile has it.
 
     Raises:
         UserError: the folder is a ledger already, or holds a file of a name that is needed.
@@ -94,7 +96,7 @@ def init_ledger(folder: Path, registry: Registry) -> NewLedger:
     folder = folder.absolute()
     name = folder.resolve().name
     files = {
-        "Makefile": _MAKEFILE,
+        "Makefile": _MAKEFILE.replace("@PROGRAM@", _program_lines(program)),
         "README.md": _README.format(name=name),
         ".gitignore": _IGNORE,
         ".gitattributes": _ATTRIBUTES,
@@ -112,6 +114,16 @@ def init_ledger(folder: Path, registry: Registry) -> NewLedger:
     (folder / "suites").mkdir()
     suite = [str(path) for path in new_suite(folder, EXAMPLE_SUITE, registry)]
     return NewLedger(folder=folder, new_repository=fresh, files=(*sorted(files), *sorted(suite)))
+
+
+def _program_lines(program: str) -> str:
+    line = "TRIALBOOK ?= " + program.replace("$", "$$").replace("#", "\\#")
+    if program == _ON_PATH:
+        return line
+    return (
+        "# trialbook was not on the PATH when this was made; on another machine, say where it is.\n"
+        + line
+    )
 
 
 def _refuse_clashes(folder: Path, names: list[str]) -> None:
