@@ -108,7 +108,6 @@ def make_plan(
         )
         for one in suite.configurations
     }
-    by_task = starts[suite.configurations[0].name]
     draft_because = _draft_because(state, configurations, registry, say)
     return Plan(
         run=f"{moment:%Y%m%dT%H%M%SZ}-{system.token(3)}",
@@ -132,7 +131,7 @@ def make_plan(
         suite_digest=digest_of_files(suite.every_file()),
         files=dict(sorted(suite.files.items())),
         configurations=configurations,
-        tasks={task.name: _planned_task(task, suite, by_task[task.name]) for task in suite.tasks},
+        tasks=_planned_tasks(suite, next(iter(starts.values()))),
         schedule=_schedule(suite, seed),
     )
 
@@ -331,6 +330,10 @@ def _planned_configuration(
         files=dict(sorted(configuration.digests.items())),
         workspaces={name: start.workspace_tree for name, start in sorted(starts.items())},
     )
+
+
+def _planned_tasks(suite: Suite, starts: Mapping[str, Start]) -> dict[str, PlannedTask]:
+    return {task.name: _planned_task(task, suite, starts[task.name]) for task in suite.tasks}
 
 
 def _planned_task(task: Task, suite: Suite, start: Start) -> PlannedTask:
