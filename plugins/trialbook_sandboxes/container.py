@@ -168,7 +168,8 @@ def _holding(engine: Engine, policy: Policy, who: Identity) -> list[str]:
         place = words.index("--hostname")
         del words[place : place + 2]
     if engine.kind == "podman":
-        words += ("--security-opt", "label=disable")
+        # Its own folders for temporary files have no limit, and would take the place of ours.
+        words += ("--security-opt", "label=disable", "--read-only-tmpfs=false")
         if not who.dropped:
             words += ("--userns", "keep-id")
     if limits.memory_mb is not None:
