@@ -28,6 +28,7 @@ from trialbook.workflow.locking import (
     lock_suite,
     refuse_drift,
 )
+from trialbook.workflow.sandboxes import strongest
 from trialbook.workflow.validation import Room
 from trialbook_graders.checks import ChecksGrader
 
@@ -179,6 +180,7 @@ def test_a_suite_whose_graders_are_right_is_locked_with_what_they_said(root: Pat
     assert (made.suite, made.protocol) == ("shop", 1)
     assert made.locked_by == "Test Person <test@example.invalid>"
     assert made.as_root == (os.geteuid() == 0)
+    assert made.sandbox == strongest(Registry())
     assert made.matrix == locking.rows
     assert made.digest == lock_digest(made.files)
     assert set(made.files) == {f"suites/shop/{name}" for name in FILES}

@@ -78,8 +78,9 @@ class Lock:
     """One protocol version of a suite, frozen.
 
     ``files`` maps each frozen file (path relative to the ledger's root) to its git mode and sha256,
-    in one text; ``digest`` is `lock_digest` of them. ``as_root`` says whether the matrix ran as
-    root, under whom tests of permissions behave differently.
+    in one text; ``digest`` is `lock_digest` of them. ``as_root`` says whether trialbook ran as
+    root, ``sandbox`` where the graders of the matrix ran (None: not recorded); tests of permissions
+    depend on both.
     """
 
     schema: str = "trialbook/lock/1"
@@ -88,6 +89,7 @@ class Lock:
     created: str
     locked_by: str | None
     as_root: bool
+    sandbox: str | None = None
     runner: Runner
     digest: str
     rules: LockedRules

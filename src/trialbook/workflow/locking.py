@@ -233,6 +233,7 @@ def _lock(
         created=timestamp(room.system.now()),
         locked_by=_who(room.root, room.system),
         as_root=validation.as_root,
+        sandbox=validation.sandbox,
         runner=this_runner(),
         digest=lock_digest(frozen.files),
         rules=frozen.rules,

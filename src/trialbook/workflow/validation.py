@@ -28,7 +28,7 @@ from trialbook.grading.accept import decide
 from trialbook.grading.grade import Subject, grade_artifacts
 from trialbook.model.acceptance import parse_policy
 from trialbook.model.paths import path_to_text
-from trialbook.model.suite import Limits, Suite, Task, merge_limits
+from trialbook.model.suite import NO_SANDBOX, Limits, Suite, Task, merge_limits
 from trialbook.model.validation import MatrixRow
 from trialbook.process import run
 from trialbook.registry import Registry
@@ -49,6 +49,7 @@ class Validation:
     rows: tuple[MatrixRow, ...]
     snapshots: Mapping[str, ResolvedSnapshot]
     as_root: bool
+    sandbox: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +90,7 @@ def validate(suite: Suite, room: Room) -> Validation:
         KeyboardInterrupt: ``cancel`` was set.
     """
     as_root = os.geteuid() == 0
+    sandbox = sandbox_for_grading(room.registry)
     with ThreadPoolExecutor(room.jobs) as pool:
         try:
             prepared = list(pool.map(lambda task: _prepare(suite, task, room), suite.tasks))
@@ -100,10 +102,14 @@ def validate(suite: Suite, room: Room) -> Validation:
     found = [
         row
         for one in prepared
-        for row in rows(one.task, _findings(one, verdicts[one.task.name]), as_root=as_root)
+        for row in rows(
+            one.task,
+            _findings(one, verdicts[one.task.name]),
+            as_root=as_root and sandbox == NO_SANDBOX,
+        )
     ]
     snapshots = {one.task.name: one.snapshot for one in prepared}
-    return Validation(rows=tuple(found), snapshots=snapshots, as_root=as_root)
+    return Validation(rows=tuple(found), snapshots=snapshots, as_root=as_root, sandbox=sandbox)
 
 
 # --- the trees -----------------------------------------------------------------------------------
