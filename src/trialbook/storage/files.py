@@ -79,6 +79,16 @@ def read_regular(path: Path, limit: int | None = None) -> bytes | None:
     return None
 
 
+def remove_unfinished(folder: Path) -> None:
+    """Remove the files that killed writers have not finished; to be called when nobody writes.
+
+    What cannot be removed stays: it is in nobody's way.
+    """
+    for left in folder.glob(f"{TEMPORARY_PREFIX}*"):
+        with suppress(OSError):
+            left.unlink()
+
+
 def remove_tree(path: Path) -> None:
     """Remove a file or a folder with all that is below it; nothing there is fine.
 

@@ -306,14 +306,7 @@ class Ledger:
         patience = Patience(self._system, _LEDGER_SECONDS)
         while True:
             with ExitStack() as stack:
-                try:
-                    held = stack.enter_context(exclusive_or_none(path))
-                except OSError as error:
-                    raise EnvironmentProblem(
-                        f"cannot use the lock file {path}: {error.strerror or error}",
-                        hint="the git folder must be writable",
-                    ) from error
-                if held:
+                if stack.enter_context(exclusive_or_none(path)):
                     self._claims.heal()
                     yield
                     return

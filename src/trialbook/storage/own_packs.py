@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from trialbook.errors import EnvironmentProblem
-from trialbook.storage.files import read_regular, write_atomic
+from trialbook.storage.files import read_regular, remove_unfinished, write_atomic
 from trialbook.storage.pack_source import PackSource, Part
 from trialbook.storage.pack_writer import DEEPEST, Delta, Likeness, PackWriter
 from trialbook.storage.repository import Store
@@ -76,6 +76,7 @@ class OwnPacks:
         Raises:
             EnvironmentProblem: no permission, no space; everything is as it was.
         """
+        remove_unfinished(self._notes)
         sizes: dict[int, list[tuple[int, str]]] = {}
         for name, objects, moment in self._listed():
             size = sum(objects >= least for least in _SIZES)

@@ -15,7 +15,7 @@ from trialbook.errors import EnvironmentProblem
 from trialbook.formats.records import RecordError, from_json, to_json
 from trialbook.model.paths import path_to_text, text_to_path
 from trialbook.storage.claims import Claims
-from trialbook.storage.files import TEMPORARY_PREFIX, read_regular, write_atomic
+from trialbook.storage.files import read_regular, remove_unfinished, write_atomic
 from trialbook.storage.index import Index
 from trialbook.storage.objects import REGULAR, blob_oid
 from trialbook.storage.repository import Repository
@@ -77,6 +77,7 @@ class WorkTree:
         Raises:
             EnvironmentProblem: the index cannot be read or written; the notes stay.
         """
+        remove_unfinished(self._state / "pending")
         notes = {note: _read(note) for note in self.notes()}
         if below is not None:
             notes = {
@@ -109,8 +110,7 @@ class WorkTree:
 
     def _settle_file(self, path: bytes, oid: str, goal: str | None) -> None:
         target = self._target(path)
-        for left in target.parent.glob(f"{TEMPORARY_PREFIX}*"):
-            left.unlink(missing_ok=True)
+        remove_unfinished(target.parent)
         data = read_regular(target)
         if goal is None:
             if data is not None and blob_oid(data) == oid:

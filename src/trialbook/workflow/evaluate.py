@@ -190,6 +190,7 @@ class _Run:
                     f"run {self._plan.run} is being worked on by another process",
                     hint="wait for it, or stop it with Ctrl-C where it runs",
                 )
+            self._journal.clear()
             with rooms(self._bench.system) as work:
                 self._use = replace(self._use, work=work)
                 return self._go(first, choose)

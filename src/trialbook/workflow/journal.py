@@ -14,7 +14,7 @@ from pathlib import Path
 from trialbook.formats.records import pack, unpack
 from trialbook.model.digest import sha256
 from trialbook.model.trial import TrialBundle
-from trialbook.storage.files import write_atomic
+from trialbook.storage.files import remove_unfinished, write_atomic
 from trialbook.workflow.withheld import WithheldTrials
 
 
@@ -35,6 +35,11 @@ class Journal:
         self._flight = folder / "in-flight"
         self._spool = folder / "spool"
         self.lock = folder / "lock"
+
+    def clear(self) -> None:
+        """Remove what a killed runner has not finished writing; for whoever holds ``lock``."""
+        for folder in (self._flight, self._spool):
+            remove_unfinished(folder)
 
     def started(self, path: str, moment: str, incident: str | None = None) -> None:
         """Note that a trial starts."""
