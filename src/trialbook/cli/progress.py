@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
-from rich.table import Table
-from rich.text import Text
 
 from trialbook.cli.context import Context
+from trialbook.cli.terminal import Column, heading, safe, table
 from trialbook.formats.visible import visible_line
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import Plan, SlotKey
@@ -144,23 +143,19 @@ class LiveTable:
         """Say that the run is being stopped."""
         self._note = _stopping(running)
 
-    def render(self) -> Table | Text:
+    def render(self) -> Group:
         """The table as it is now."""
         if self._plan is None:
-            return Text("")
+            return Group()
+        plan = self._plan
         elapsed = int(self._clock() - self._began)
-        table = Table(
-            title=f"{self._plan.path} ({self._plan.status})  {elapsed // 60}:{elapsed % 60:02d}",
-            box=None,
+        heads = ("done", "running", "left", "accepted", "spend")
+        columns = [Column(head="configuration"), *(Column(head=h, number=True) for h in heads)]
+        return Group(
+            heading(f"{plan.path} ({plan.status})  {elapsed // 60}:{elapsed % 60:02d}"),
+            table(columns, [self._row(plan, name) for name in plan.configurations]),
+            safe(self._note, style="yellow"),
         )
-        table.add_column("configuration")
-        for name in ("done", "running", "left", "accepted", "spend"):
-            table.add_column(name, justify="right")
-        for name in self._plan.configurations:
-            table.add_row(*self._row(self._plan, name))
-        if self._note:
-            table.caption = self._note
-        return table
 
     def _row(self, plan: Plan, name: str) -> tuple[str, ...]:
         slots = sum(slot.configuration == name for slot in plan.schedule)

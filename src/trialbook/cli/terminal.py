@@ -10,15 +10,14 @@ import io
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from trialbook.cli.grid import Column, Grid
 from trialbook.formats.visible import pieces, visible_line
 from trialbook.model.plan import SlotKey
 from trialbook.reporting.report import amount_said, checks_said
@@ -69,15 +68,6 @@ _TONES: Mapping[str, str] = {
 _ACTING = Style(reverse=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
-    """A column: its head, whether it holds numbers, and whether its cells stay on one line."""
-
-    head: str
-    number: bool = False
-    whole: bool = False
-
-
 def safe(text: str, style: str = "") -> Text:
     """Any text on one line, acting characters as visible escapes that stand out."""
     shown = Text()
@@ -116,19 +106,16 @@ def answer_text(passed: bool | None) -> Text:  # noqa: FBT001 - a check's own an
     return Text(word, style=_TONES[kind])
 
 
-def table(columns: Sequence[Column], rows: Iterable[Sequence[str | Text]]) -> Table:
-    """A table without vertical lines. Text cells are made safe."""
-    shown = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim")
-    for column in columns:
-        shown.add_column(
-            safe(column.head),
-            justify="right" if column.number else "left",
-            no_wrap=column.whole,
-            overflow="fold",
-        )
-    for row in rows:
-        shown.add_row(*(safe(cell) if isinstance(cell, str) else cell for cell in row))
-    return shown
+def table(
+    columns: Sequence[Column], rows: Iterable[Sequence[str | Text]], *, spread: bool = False
+) -> Grid:
+    """A table that fits the place where it is shown. Text cells are made safe.
+
+    One that is too wide becomes a block of lines for each row or, with ``spread``, several tables.
+    """
+    heads = [safe(column.head) for column in columns]
+    cells = [[safe(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
+    return Grid(columns, heads, cells, spread=spread)
 
 
 def facts(rows: Iterable[tuple[str, str | Text]]) -> Table:
@@ -186,7 +173,7 @@ def summary_parts(summary: Summary) -> list[Part]:
     return parts
 
 
-def _accepted_table(summary: Summary) -> Table:
+def _accepted_table(summary: Summary) -> Grid:
     missing = any(row.counts.missing for row in summary.configurations)
     columns = [
         Column(head="configuration"),
@@ -236,7 +223,7 @@ def spend_said(row: ConfigurationSummary) -> str:
     )
 
 
-def _checks_table(summary: Summary) -> Table | None:
+def _checks_table(summary: Summary) -> Grid | None:
     graders = sorted({count.grader for row in summary.configurations for count in row.checks})
     if not graders:
         return None
@@ -275,7 +262,7 @@ def matrix_parts(summary: Summary) -> list[Part]:
         legend.append("+ run again   ", style="dim")
     if any(cell.changed for cell in summary.cells.values()):
         legend.append("* not as recorded", style="dim")
-    return [table(columns, rows), legend]
+    return [table(columns, rows, spread=True), legend]
 
 
 def _cell(summary: Summary, task: str, configuration: str) -> Text:
