@@ -54,6 +54,7 @@ class Code(StrEnum):
     ARTIFACT_DIFFERS = "artifact-differs"
     CUT_DIFFERS = "cut-differs"
     GRADE_DIFFERS = "grade-differs"
+    REGRADE_PARTIAL = "regrade-partial"
     PATCH_DIFFERS = "patch-differs"
     PATCH_TREE_DIFFERS = "patch-tree-differs"
     WORKSPACE_DIFFERS = "workspace-differs"
@@ -232,6 +233,11 @@ _MEANINGS: dict[Code, Meaning] = {
         "together, from the same bytes. " + _CONTRADICTION,
     ),
     Code.GRADE_DIFFERS: Meaning("A grade and the trial's record of it disagree.", _CONTRADICTION),
+    Code.REGRADE_PARTIAL: Meaning(
+        "A run was graded again only in part.",
+        "Every trial that had grades is judged again, or left out with a reason, for all "
+        "configurations alike: or else one of them could be favoured. Grade the run again.",
+    ),
     Code.PATCH_DIFFERS: Meaning(
         "A trial's record and its patch disagree.",
         _CONTRADICTION,

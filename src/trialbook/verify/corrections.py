@@ -23,7 +23,8 @@ _LIMITS = frozenset({Outcome.AGENT_TIMEOUT, Outcome.BUDGET_EXHAUSTED})
 class CorrectionCheck:
     """Checks what came after the records of one run.
 
-    ``any`` says whether there is anything; ``generations`` are the folders of later results.
+    ``any`` says whether there is anything; ``generations`` are the folders of later results;
+    ``unspoken`` has, by the file of each later grading, the graded trials that it says nothing of.
     """
 
     def __init__(self, run: RunPlan, rules: Rules, findings: Findings) -> None:
@@ -32,6 +33,7 @@ class CorrectionCheck:
         self._findings = findings
         self.any = False
         self.generations: tuple[str, ...] = ()
+        self.unspoken: dict[str, tuple[str, ...]] = {}
 
     def check(
         self, checked: Mapping[str, Checked], contents: Mapping[str, bytes]
@@ -93,20 +95,24 @@ class CorrectionCheck:
             if (regrade.run, regrade_path(regrade.id)) != (self._run.plan.path, path):
                 detail = f"it is the regrade {regrade.run}/{regrade.id}"
                 self._fault(Code.RECORD_MISPLACED, detail, shown)
-            self._all_alike(regrade, checked, shown)
+            self.unspoken[path] = self._unspoken(regrade, checked, shown)
             for trial in regrade.trials:
                 found.setdefault(trial.trial, []).append(trial)
                 known |= self._regraded(trial, checked.get(trial.trial), shown)
         self._unlisted_grades(checked, known)
         return found
 
-    def _all_alike(self, regrade: Regrade, checked: Mapping[str, Checked], shown: str) -> None:
-        """Each trial that had grades is judged again, or is left out with a reason."""
+    def _unspoken(
+        self, regrade: Regrade, checked: Mapping[str, Checked], shown: str
+    ) -> tuple[str, ...]:
+        """The trials with grades that are neither judged again nor left out with a reason."""
         spoken = {trial.trial for trial in regrade.trials} | {out.trial for out in regrade.left_out}
         unknown = spoken - checked.keys()
         if unknown:
             detail = f"it speaks of {min(unknown)}, which is no trial of the run"
             self._fault(Code.GRADE_DIFFERS, detail, shown)
+        graded = (path for path, one in checked.items() if one.trial.grades)
+        return tuple(path for path in graded if path not in spoken)
 
     def _regraded(self, trial: RegradedTrial, one: Checked | None, shown: str) -> set[str]:
         """Check what a trial came to; gives the files of grades that it names."""

@@ -33,6 +33,8 @@ class OrderCheck:
             self._later(path_to_text(later), commit, folder)
         self._results(history, folder)
         self._regrades(history, folder)
+        for path, trials in answer.unspoken.items():
+            self._partial(path, trials, history, folder)
 
     def _trial(self, added: Added, named: str, plans: list[bytes], path: str) -> None:
         commit = added.commit.hex()
@@ -88,6 +90,21 @@ class OrderCheck:
                     path=f"{folder}/{path_to_text(path)}",
                     commit=commit.hex(),
                 )
+
+    def _partial(
+        self, path: str, trials: tuple[str, ...], history: RunHistory, folder: str
+    ) -> None:
+        """A later grading speaks of every graded trial that was there before it."""
+        for commit in history.files.get(path.encode(), []):
+            for trial in trials:
+                added = history.trials.get(trial.encode("utf-8", "surrogateescape"), [])
+                if any(leads(self._commits, commit, one.commit.hex()) for one in added):
+                    self._findings.fault(
+                        Code.REGRADE_PARTIAL,
+                        f"it neither judges {trial} nor leaves it out with a reason",
+                        path=f"{folder}/{path}",
+                        commit=commit.hex(),
+                    )
 
 
 def leads(commits: Mapping[bytes, Commit], start: bytes, ancestor: str) -> bool:

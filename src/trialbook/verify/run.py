@@ -32,7 +32,8 @@ class RunAnswer:
 
     ``trials`` has the plan's commit that each record names, by the trial's folder. ``unsettled``
     names derived files that do not follow from the records at the head; they may from those at the
-    commit that added them. ``generations`` are the folders of later results.
+    commit that added them. ``generations`` are the folders of later results. ``unspoken`` has, by
+    the file of each later grading, the graded trials that it says nothing of.
     """
 
     path: str
@@ -44,6 +45,7 @@ class RunAnswer:
     trials: dict[str, str] = field(default_factory=dict)
     unsettled: tuple[str, ...] = ()
     generations: tuple[str, ...] = ()
+    unspoken: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class RunCheck:
@@ -164,6 +166,7 @@ class RunCheck:
         missing = slots.check(trials)
         self._answer.closed = RESULTS in contents
         self._answer.generations = corrections.generations
+        self._answer.unspoken = corrections.unspoken
         self._note(run.plan, missing, out_of_order(run.plan, trials))
         if self._answer.closed:
             self._results(run.plan, checked, contents, corrected=corrections.any)
