@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import resource
+import secrets
 import shutil
 import tempfile
 import threading
@@ -117,8 +118,7 @@ def working_engine(environment: Mapping[str, str], spawn: Spawn, only: str | Non
 
 def new_name() -> str:
     """A name for a container that says whose it is: the runner's process and its start."""
-    token = hashlib.sha256(os.urandom(16)).hexdigest()[:8]
-    return f"{NAME_PREFIX}{os.getpid()}-{_started(os.getpid())}-{token}"
+    return f"{NAME_PREFIX}{os.getpid()}-{_started(os.getpid())}-{secrets.token_hex(4)}"
 
 
 def this_host() -> str:

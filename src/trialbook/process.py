@@ -41,11 +41,15 @@ _children: set[int] = set()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """What a tool said. ``code`` is its exit status, negative for the signal that ended it."""
+    """What a tool said. ``code`` is its exit status, negative for the signal that ended it.
+
+    ``seconds`` is how long it took.
+    """
 
     code: int
     stdout: bytes
     stderr: bytes
+    seconds: float = 0.0
 
     @property
     def complaint(self) -> str:
@@ -112,6 +116,7 @@ def tool(
         EnvironmentProblem: it cannot be started, or takes too long. A status that is not zero is
             the caller's to judge.
     """
+    begun = clock()
     with _child(
         list(argv),
         cwd=cwd,
@@ -127,7 +132,8 @@ def tool(
                 f"{argv[0]} took longer than {timeout:g} seconds and was ended",
                 hint=f"it was run as: {_shown(argv)}",
             ) from None
-        return ToolResult(code=child.returncode, stdout=stdout, stderr=stderr)
+        seconds = clock() - begun
+        return ToolResult(code=child.returncode, stdout=stdout, stderr=stderr, seconds=seconds)
 
 
 def git(

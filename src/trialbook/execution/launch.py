@@ -10,13 +10,19 @@ from pathlib import Path
 from trialbook.api import Command, Policy, ProcessResult, Start
 from trialbook.errors import EnvironmentProblem
 from trialbook.execution.room import Room
+from trialbook.execution.size_watch import watching
 from trialbook.model.suite import Limits
 from trialbook.model.trial import Isolation, TrialSpec
 from trialbook.process import run
 from trialbook.registry import Registry
 from trialbook.storage.interpreter import interpreter_folders
 
-_LIMITS = ("minutes", "output_mb", "memory_mb", "processes", "usd", "turns", "tokens")
+_LIMITS = (
+    *("minutes", "output_mb", "memory_mb", "processes", "workspace_mb"),
+    *("usd", "turns", "tokens"),
+)
+# What holds in every sandbox, since it is not the sandbox that enforces it.
+_OWN_LIMITS = frozenset({"workspace_mb"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +44,7 @@ class Launcher:
                 f"sandbox {spec.sandbox!r} does not work here: {able.reason}",
                 hint=able.hint or "choose another with --sandbox",
             )
+        enforced = _OWN_LIMITS.union(able.limits)
         asked = [name for name in _LIMITS if getattr(spec.limits, name) is not None]
         network = spec.configuration.network
         return Isolation(
@@ -45,18 +52,16 @@ class Launcher:
             isolated=able.isolated,
             network_declared=" ".join((network.mode, *network.allow)),
             network_enforced=able.network,
-            limits_enforced=tuple(name for name in asked if name in able.limits),
-            limits_not_enforced=tuple(name for name in asked if name not in able.limits),
+            limits_enforced=tuple(name for name in asked if name in enforced),
+            limits_not_enforced=tuple(name for name in asked if name not in enforced),
             detail=able.reason,
         )
 
     def in_sandbox(self, spec: TrialSpec, command: Command, policy: Policy) -> ProcessResult:
         """Run a command to its end in the trial's sandbox."""
-        return self.registry.sandbox(spec.sandbox).start(command, policy, self._spawn)
+        return self._start(spec, command, policy, self.cancel)
 
-    def for_agent(
-        self, spec: TrialSpec, room: Room, base: Mapping[str, str], python: str
-    ) -> Start:
+    def for_agent(self, spec: TrialSpec, room: Room, base: Mapping[str, str], python: str) -> Start:
         """The `Start` that an agent gets: the workspace as working directory, output kept.
 
         ``python`` is the interpreter that its commands may run.
@@ -86,9 +91,16 @@ class Launcher:
                 stdout=room.output / f"{prefix}stdout.txt",
                 stderr=room.output / f"{prefix}stderr.txt",
             )
-            return self.in_sandbox(spec, command, policy)
+            folders, limit = policy.writable, spec.limits.workspace_mb
+            with watching(folders, limit, self.cancel) as watch:
+                return watch.judged(self._start(spec, command, policy, watch))
 
         return start
 
-    def _spawn(self, command: Command, limits: Limits) -> ProcessResult:
-        return run(command, limits, cancel=self.cancel)
+    def _start(
+        self, spec: TrialSpec, command: Command, policy: Policy, cancel: threading.Event
+    ) -> ProcessResult:
+        def spawn(command: Command, limits: Limits) -> ProcessResult:
+            return run(command, limits, cancel=cancel)
+
+        return self.registry.sandbox(spec.sandbox).start(command, policy, spawn)

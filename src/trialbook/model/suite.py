@@ -58,6 +58,7 @@ class Limits:
     tokens: int | None = None
     memory_mb: float | None = None
     processes: int | None = None
+    workspace_mb: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -169,6 +169,7 @@ _UNITS = {
     "tokens": "tokens",
     "memory_mb": "MB memory",
     "processes": "processes",
+    "workspace_mb": "MB workspace and home",
 }
 
 
