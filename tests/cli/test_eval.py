@@ -14,12 +14,23 @@ from tests.conftest import git, trialbook
 
 def trials(ledger: Path) -> dict[str, dict[str, object]]:
     """Every trial record at HEAD, by its path below runs/."""
-    names = git(ledger, "ls-tree", "-r", "--name-only", "HEAD", "runs").splitlines()
-    return {
-        name.removesuffix("/trial.json"): json.loads(git(ledger, "show", f"HEAD:{name}"))
-        for name in names
-        if name.endswith("/trial.json")
-    }
+    listing = git(ledger, "ls-tree", "-r", "HEAD", "runs").splitlines()
+    found = [line.split(None, 3)[2:] for line in listing if line.endswith("/trial.json")]
+    done = subprocess.run(
+        ["git", "cat-file", "--batch"],
+        cwd=ledger,
+        input="".join(f"{oid}\n" for oid, _ in found).encode(),
+        check=True,
+        capture_output=True,
+    )
+    records: dict[str, dict[str, object]] = {}
+    rest = done.stdout
+    for _, name in found:
+        head, _, rest = rest.partition(b"\n")
+        size = int(head.split()[2])
+        records[name.removesuffix("/trial.json")] = json.loads(rest[:size])
+        rest = rest[size + 1 :]
+    return records
 
 
 def run_folder(ledger: Path) -> str:
@@ -244,9 +255,9 @@ def in_flight(ledger: Path) -> list[Path]:
 
 @pytest.mark.slow
 def test_kill_9_at_random_moments_loses_no_finished_trial(ledger: Path) -> None:
-    slow_down(ledger, "0.1")
+    slow_down(ledger, "0.3")
     rounds = 34
-    process = start_eval(ledger, "--jobs", "2", "--repetitions", "12", "--seed", "1")
+    process = start_eval(ledger, "--jobs", "2", "--repetitions", "30", "--seed", "1")
     finished: dict[str, dict[str, object]] = {}
     killed = 0
     run = ""
@@ -268,7 +279,7 @@ def test_kill_9_at_random_moments_loses_no_finished_trial(ledger: Path) -> None:
             if n.endswith("plan.json")
         ]
         if not folders:
-            process = start_eval(ledger, "--jobs", "2", "--repetitions", "12", "--seed", "1")
+            process = start_eval(ledger, "--jobs", "2", "--repetitions", "30", "--seed", "1")
             continue
         run = folders[0].split("/")[2]
         if killed >= rounds:
@@ -285,7 +296,7 @@ def test_kill_9_at_random_moments_loses_no_finished_trial(ledger: Path) -> None:
     records = trials(ledger)
     assert {path: records[path] for path in finished} == finished
     slots = {(r["task"], r["configuration"], r["repetition"]) for r in records.values()}
-    assert len(slots) == 2 * 2 * 12
+    assert len(slots) == 2 * 2 * 30
     last = {}
     for record in sorted(records.values(), key=lambda record: int(str(record["rerun"]))):
         last[record["task"], record["configuration"], record["repetition"]] = record["outcome"]
