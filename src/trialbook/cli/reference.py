@@ -18,6 +18,7 @@ from trialbook.errors import ExitCode
 from trialbook.formats.schema import SCHEMA_KINDS, load_schema
 from trialbook.model.outcome import NOT_RUN, Outcome
 from trialbook.storage.files import write_atomic
+from trialbook.verify.codes import Code
 
 _EXIT_CODES = {
     ExitCode.DONE: "done",
@@ -33,6 +34,10 @@ _COMMANDS_LEAD = (
     "Every command, as its own `--help` says it. Results go to standard output, talk and "
     "progress to standard error.\n"
 )
+_FAULTS_LEAD = (
+    "Every kind of fault that `trialbook verify` finds, by its code. Codes are stable: programs "
+    "may depend on them.\n"
+)
 _FILES_LEAD = (
     "Every kind of file, field by field, generated from the JSON Schemas that the program itself "
     "checks with. People write the YAML files; the program writes the JSON files.\n"
@@ -41,7 +46,18 @@ _FILES_LEAD = (
 
 def pages() -> dict[str, str]:
     """Every generated page: file name to text."""
-    return {"commands.md": _commands(), "files.md": _files(), "outcomes.md": _outcomes()}
+    return {
+        "commands.md": _commands(),
+        "faults.md": _faults(),
+        "files.md": _files(),
+        "outcomes.md": _outcomes(),
+    }
+
+
+def _faults() -> str:
+    parts = ["---\ntitle: Faults of a ledger\norder: 40\n---\n", _FAULTS_LEAD]
+    parts += [f"## `{code.value}`\n\n**{code.sentence}** {code.explanation}\n" for code in Code]
+    return "\n".join(parts)
 
 
 def _commands() -> str:
