@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import hashlib
 import json
+import os
+import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -127,3 +131,75 @@ def test_every_command_has_help_with_an_example(tmp_path: Path, words: str) -> N
     done = run(*words.split(), "--help", cwd=tmp_path)
     assert done.returncode == 0
     assert "Example: trialbook " in done.stdout
+
+
+POINTER = (
+    "version https://git-lfs.github.com/spec/v1\n"
+    "oid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n"
+)
+
+
+def test_the_check_looks_through_snapshots_as_a_run_does(ledger: Path) -> None:
+    task = ledger / "suites/ex/tasks/greet-strangers"
+    folder = task / "snapshot"
+    (folder / "large.bin").write_text(POINTER)
+    (folder / "away").symlink_to("/etc/passwd")
+    (folder / "Case.txt").write_text("a")
+    (folder / "case.txt").write_text("b")
+    done = run("suite", "check", "ex", cwd=ledger)
+    assert done.returncode == 2
+    [line, total] = done.stderr.splitlines()
+    assert total == "1 problem to fix"
+    text = (task / "task.yaml").read_text().splitlines()
+    number = next(n for n, one in enumerate(text, 1) if one.startswith("snapshot:"))
+    assert line.startswith(f"suites/ex/tasks/greet-strangers/task.yaml:{number + 1}:3: ")
+    for told in ("large.bin", "away -> /etc/passwd", "Case.txt / case.txt", "`lfs: pointers_only`"):
+        assert told in line
+    for name in ("large.bin", "away", "Case.txt"):
+        (folder / name).unlink()
+    (folder / "sub/.git").mkdir(parents=True)
+    (folder / "sub/.git/HEAD").write_text("ref: refs/heads/main\n")
+    os.mkfifo(folder / "pipe")
+    line = run("suite", "check", "ex", cwd=ledger).stderr.splitlines()[0]
+    assert "sub/.git: a .git component" in line
+    assert "pipe: a named pipe" in line
+
+
+def test_a_run_names_the_task_and_its_file_when_it_refuses_a_snapshot(ledger: Path) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=ledger, check=True)
+    (ledger / "suites/ex/tasks/greet-strangers/snapshot/large.bin").write_text(POINTER)
+    done = run("eval", "ex", cwd=ledger)
+    assert done.returncode == 2
+    where = "suites/ex/tasks/greet-strangers/task.yaml: the task greet-strangers: "
+    assert where in done.stderr
+    assert "large.bin" in done.stderr
+
+
+def test_the_check_looks_through_archives_commits_and_instructions(ledger: Path) -> None:
+    task = ledger / "suites/ex/tasks/greet-strangers"
+    (task / "snapshot/large.bin").write_text(POINTER)
+    packed = ledger / "suites/ex/snapshot.tar"
+    with tarfile.open(packed, "w") as archive:
+        archive.add(task / "snapshot", "top")
+    digest = hashlib.sha256(packed.read_bytes()).hexdigest()
+    written = (task / "task.yaml").read_text()
+    declared = "snapshot:\n  folder: snapshot\n"
+    assert declared in written
+    archived = f"snapshot: {{archive: ../../snapshot.tar, sha256: {digest}}}\n"
+    (task / "task.yaml").write_text(written.replace(declared, archived))
+    assert "large.bin" in run("suite", "check", "ex", cwd=ledger).stderr
+    repository = ledger / "code"
+    shutil.copytree(task / "snapshot", repository)
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "start"]):
+        subprocess.run(["git", *words], cwd=repository, check=True)
+    head = (repository / ".git/refs/heads/main").read_text().strip()
+    committed = f"snapshot: {{git: ../../../../code, commit: {head}}}\n"
+    (task / "task.yaml").write_text(written.replace(declared, committed))
+    assert "large.bin" in run("suite", "check", "ex", cwd=ledger).stderr
+    allowed = committed.replace("}", ", lfs: pointers_only}")
+    (task / "task.yaml").write_text(written.replace(declared, allowed))
+    assert run("suite", "check", "ex", cwd=ledger).stderr == ""
+    for folder in (ledger / "suites/ex/instructions").iterdir():
+        os.mkfifo(folder / "pipe")
+    told = run("suite", "check", "ex", cwd=ledger).stderr
+    assert "suites/ex/configurations/" in told

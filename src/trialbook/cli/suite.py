@@ -12,8 +12,9 @@ from trialbook.errors import ExitCode, UserError
 from trialbook.formats.records import plain
 from trialbook.registry import Registry
 from trialbook.storage.scaffold import new_suite
-from trialbook.storage.suites import check_suite, load_suite
+from trialbook.storage.suites import load_suite
 from trialbook.workflow.locking import LockState, lock_state
+from trialbook.workflow.starts import check_whole_suite
 
 
 @click.group("suite", epilog="Example: trialbook suite check instruction-drift")
@@ -29,12 +30,13 @@ def check(context: Context, *, suite: str, as_json: bool) -> int:
     """Report every mistake in the files of SUITE at once.
 
     Each is one line, `path:line:column: what is wrong; what to do`, with paths from the ledger's
-    folder down. Then it says whether the suite is locked, and what is not as locked. The exit
-    status is 0 if there is nothing to fix, and 2 otherwise.
+    folder down. Snapshots that are on this machine are looked through too: folders, archives and
+    commits of local repositories. Then it says whether the suite is locked, and what is not as
+    locked. The exit status is 0 if there is nothing to fix, and 2 otherwise.
     """
     root = context.root()
     registry = Registry()
-    problems = check_suite(root, suite, registry)
+    problems = check_whole_suite(root, suite, registry, context.system.cache_folder())
     if problems and not as_json:
         raise UserError(problems=problems)
     if problems:

@@ -13,7 +13,14 @@ from trialbook.errors import Problem, UserError
 from trialbook.formats.document import Document, Pointer
 from trialbook.formats.mistakes import nearest
 from trialbook.model.acceptance import PolicyError, parse_policy
-from trialbook.model.suite import ArtifactPolicy, Comparison, Limits, Suite, merge_limits
+from trialbook.model.suite import (
+    ArtifactPolicy,
+    Comparison,
+    Limits,
+    Snapshot,
+    Suite,
+    merge_limits,
+)
 from trialbook.registry import Registry
 from trialbook.storage.suite_candidates import build_waivers, check_waivers
 from trialbook.storage.suite_configurations import (
@@ -23,7 +30,12 @@ from trialbook.storage.suite_configurations import (
     configuration_files,
 )
 from trialbook.storage.suite_reading import Reading, mapping_of, name_fault, value_of
-from trialbook.storage.suite_sources import build_toolchain, check_toolchain
+from trialbook.storage.suite_sources import (
+    build_reference,
+    build_snapshot,
+    build_toolchain,
+    check_toolchain,
+)
 from trialbook.storage.suite_tasks import TaskFile, build_task, check_task, task_folders
 
 SUITE_FILE = "suite.yaml"
@@ -50,6 +62,54 @@ def check_suite(root: Path, name: str, registry: Registry) -> list[Problem]:
         UserError: there is no suite of that name.
     """
     return sorted(set(_read(root, name, registry).reading.problems))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """Something that trials start from, and where it is declared.
+
+    ``folder`` is what a snapshot's location is relative to; without a snapshot, it is the folder of
+    a configuration's instructions.
+    """
+
+    document: Document
+    pointer: Pointer
+    folder: Path
+    snapshot: Snapshot | None
+
+
+def declared_sources(root: Path, name: str, registry: Registry) -> list[Declared]:
+    """Snapshots and instructions that the files of a suite without a mistake in them name.
+
+    Raises:
+        UserError: there is no suite of that name.
+    """
+    found = _read(root, name, registry)
+    wrong = {problem.path for problem in found.reading.problems}
+    sources = []
+    for task in found.tasks:
+        if task.document.path in wrong:
+            continue
+        written = mapping_of(task.document)
+        reference = build_reference(written.get("reference"))
+        for key, snapshot in (
+            ("snapshot", build_snapshot(written["snapshot"])),
+            ("reference", reference.snapshot if reference else None),
+        ):
+            if snapshot is not None:
+                sources.append(_declared(task.document, key, task.folder, snapshot))
+    for item in found.configurations:
+        instructions = mapping_of(item.document).get("instructions")
+        if item.document.path not in wrong and instructions is not None:
+            folder = found.reading.folder / "instructions" / instructions
+            sources.append(_declared(item.document, "instructions", folder))
+    return sources
+
+
+def _declared(
+    document: Document, key: str, folder: Path, snapshot: Snapshot | None = None
+) -> Declared:
+    return Declared(document=document, pointer=(key,), folder=folder, snapshot=snapshot)
 
 
 def load_suite(root: Path, name: str, registry: Registry) -> Suite:

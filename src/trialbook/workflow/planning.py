@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trialbook.errors import EnvironmentProblem, UserError
-from trialbook.execution.prepare import Start, Supplies, starting_point
-from trialbook.execution.snapshot import resolve
-from trialbook.execution.toolchain import python_of
+from trialbook.execution.prepare import Start
 from trialbook.model.digest import digest_of_files, sha256
 from trialbook.model.lock import Difference
 from trialbook.model.plan import (
@@ -34,20 +31,17 @@ from trialbook.model.suite import (
 )
 from trialbook.process import git_version
 from trialbook.registry import Registry
-from trialbook.reporting.wording import number_of
 from trialbook.storage.redact import SHORTEST
-from trialbook.storage.repository import Store
 from trialbook.system import System, timestamp
 from trialbook.workflow.host import this_runner
 from trialbook.workflow.locking import LockState, lock_state, refuse_drift
 from trialbook.workflow.sandboxes import choose_sandboxes, strongest
+from trialbook.workflow.starts import prepared
 
 DEFAULT_EXECUTOR = "local"
 
 # A run that a person stopped may always be continued; everything else only if the suite says so.
 _ALWAYS_RERUN: dict[str, int | None] = {"cancelled": None}
-
-_PREPARING_AT_ONCE = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +92,7 @@ def make_plan(
     _need_git()
     check_secrets(suite.configurations, system)
     sandboxes = choose_sandboxes(suite, request.sandbox, registry, say)
-    starts = _prepared(suite, root=root, system=system, say=say)
+    starts = prepared(suite, root=root, system=system, say=say)
     refuse_drift(state, _other_snapshots(state, starts))
     moment = system.now()
     seed = request.seed or system.token(8)
@@ -262,45 +256,6 @@ def check_secrets(configurations: Iterable[Configuration], system: System) -> No
             f"secrets are not set in the environment: {'; '.join(missing)}",
             hint="export them and run again; their values are kept out of the ledger",
         )
-
-
-def _prepared(
-    suite: Suite, *, root: Path, system: System, say: Callable[[str], None]
-) -> dict[str, dict[str, Start]]:
-    """Configuration to task to starting point; downloads and toolchains are done on the way."""
-    folder, cache = root / suite.folder, system.cache_folder()
-    for toolchain in {task.toolchain for task in suite.tasks} - {None}:
-        say(f"preparing the toolchain {toolchain.requirements if toolchain else ''}")
-        python_of(toolchain, suite_folder=folder, cache=cache, system=system)
-    say(f"preparing {number_of(len(suite.tasks), 'snapshot')}")
-
-    def prepare(task: Task) -> dict[str, Start]:
-        supplies = Supplies(suite_folder=folder, store=Store.at(cache / "objects"), cache=cache)
-        reference = task.reference.snapshot if task.reference else None
-        if reference and any(item.gives_reference for item in suite.configurations):
-            resolve(
-                reference,
-                folder=supplies.task_folder(task),
-                store=supplies.store,
-                cache=cache,
-            )
-        return {
-            configuration.name: starting_point(task, configuration, supplies)
-            for configuration in suite.configurations
-        }
-
-    with ThreadPoolExecutor(_PREPARING_AT_ONCE) as pool:
-        by_task = dict(
-            zip(
-                [task.name for task in suite.tasks],
-                pool.map(prepare, suite.tasks),
-                strict=True,
-            )
-        )
-    return {
-        configuration.name: {name: starts[configuration.name] for name, starts in by_task.items()}
-        for configuration in suite.configurations
-    }
 
 
 def _planned_configuration(

@@ -37,6 +37,7 @@ from trialbook.storage.tree_diff import diff_trees
 from trialbook.system import System
 from trialbook.workflow.matrix import REPEATS, Findings, Tried, Verdict, answers_of, rows
 from trialbook.workflow.sandboxes import sandbox_for_grading
+from trialbook.workflow.starts import naming
 
 Progress = Callable[[int, int, str], None]
 """Is told how many trees are graded, how many there are, and what the last one was."""
@@ -126,7 +127,8 @@ def _prepare(suite: Suite, task: Task, room: Room) -> _Prepared:
         start=_starter(room),
     )
     folder = shop.task_folder(task)
-    snapshot = resolve(task.snapshot, folder=folder, store=shop.store, cache=cache)
+    with naming(task):
+        snapshot = resolve(task.snapshot, folder=folder, store=shop.store, cache=cache)
     python = python_of(
         task.toolchain, suite_folder=shop.suite_folder, cache=cache, system=room.system
     )
