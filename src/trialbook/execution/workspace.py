@@ -195,11 +195,9 @@ def _mapped(path: Path, size: int) -> Iterator[memoryview]:
             raise EnvironmentProblem(
                 f"the template {path.parent} is damaged", hint="remove that folder and try again"
             )
-        with (
-            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped,
-            memoryview(mapped) as view,
-        ):
-            yield view
+        # Not closed here: the traceback of an error still holds parts of it, and closing would raise
+        # an error of its own in the place of "no space left".
+        yield memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
 
 def _read_listing(folder: Path, tree: str) -> _Listing | None:
