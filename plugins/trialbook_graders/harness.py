@@ -127,6 +127,9 @@ def run_tests(settings: Settings, layout: Layout, evidence: Evidence) -> Process
     environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     environment["TRIALBOOK_CANDIDATE"] = str(layout.candidate)
     environment |= {name: _filled(text, names) for name, text in settings.environment.items()}
+    # A command may have to build the candidate first; tests that are laid inside it write beside
+    # themselves. Tests that stay apart have nothing to write there.
+    builds = settings.run == "command" or settings.place is not None
     return evidence.start(
         Command(
             argv=argv,
@@ -136,8 +139,12 @@ def run_tests(settings: Settings, layout: Layout, evidence: Evidence) -> Process
             stderr=layout.room / "stderr.txt",
         ),
         minutes=settings.minutes,
-        writable=(layout.candidate, layout.room / "output", layout.room / "process"),
-        readable=(layout.tests,),
+        writable=(
+            *((layout.candidate,) if builds else ()),
+            layout.room / "output",
+            layout.room / "process",
+        ),
+        readable=(layout.candidate, layout.tests) if not builds else (layout.tests,),
     )
 
 
