@@ -3,6 +3,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,32 @@ def test_a_note_that_names_another_place_removes_nothing(tmp_path: Path) -> None
     assert sweep(notes) == []
     assert precious.is_dir()
     assert list(notes.iterdir()) == []
+
+
+@pytest.mark.parametrize("left", ["", "/somewh"])
+def test_a_note_whose_maker_was_killed_before_its_folder_was_made_goes(
+    tmp_path: Path, left: str
+) -> None:
+    notes = tmp_path / "cache/rooms"
+    notes.mkdir(parents=True)
+    (notes / "abcdef").write_text(left)
+    with rooms(system_in(tmp_path)) as folder:
+        assert [note.name for note in notes.iterdir()] == [folder.name]
+
+
+def test_many_at_once_never_take_each_other_for_dead(tmp_path: Path) -> None:
+    def make(_: int) -> bool:
+        with rooms(system_in(tmp_path)) as folder:
+            return folder.is_dir() and (tmp_path / "cache/rooms" / folder.name).is_file()
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(make, range(200)))
+    assert list((tmp_path / "cache/rooms").iterdir()) == []
+
+
+def test_an_error_of_what_is_done_inside_stays_what_it_is(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError), rooms(system_in(tmp_path)) as folder:
+        (folder / "missing").read_bytes()
 
 
 def test_a_place_that_cannot_be_written_is_named_with_the_way_out(tmp_path: Path) -> None:

@@ -141,7 +141,8 @@ class PackWriter:
         """Leave nothing behind."""
         with suppress(OSError):
             self._file.close()
-        self._temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            self._temporary.unlink(missing_ok=True)
 
     def _delta(
         self, kind: int, data: bytes, like: Likeness, deepest: int

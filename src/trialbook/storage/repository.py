@@ -31,6 +31,7 @@ from dulwich.repo import (
 )
 
 from trialbook.errors import EnvironmentProblem, Refused
+from trialbook.storage.disk import doing
 from trialbook.storage.gitconfig import config_files, is_url
 from trialbook.storage.loose import write_loose
 from trialbook.storage.objects import (
@@ -72,8 +73,9 @@ class Store:
     @classmethod
     def at(cls, folder: Path) -> Store:
         """The bare object store in ``folder``, made if it is not there."""
-        for name in ("pack", "info"):
-            (folder / name).mkdir(parents=True, exist_ok=True)
+        with doing(f"make the object store {folder}"):
+            for name in ("pack", "info"):
+                (folder / name).mkdir(parents=True, exist_ok=True)
         return cls(DiskObjectStore(str(folder)))
 
     @property

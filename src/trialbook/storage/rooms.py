@@ -10,10 +10,12 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from trialbook.errors import EnvironmentProblem
+from trialbook.storage.disk import doing
 from trialbook.storage.files import remove_tree
 from trialbook.system import System
 
@@ -30,27 +32,45 @@ def rooms(system: System) -> Iterator[Path]:
     """
     work, notes = system.work_folder(), system.cache_folder() / "rooms"
     sweep(notes)
+    folder = work / system.token(6)
+    note = notes / folder.name
+    with _noted(folder, note):
+        try:
+            yield folder
+        finally:
+            remove_tree(folder)
+            with suppress(OSError):
+                note.unlink(missing_ok=True)
+
+
+def _noted(folder: Path, note: Path) -> IO[str]:
+    """Make the folder and its note; gives the note, locked until it is closed."""
     try:
-        notes.mkdir(parents=True, exist_ok=True)
-        work.mkdir(parents=True, exist_ok=True)
-        folder = work / system.token(6)
-        note = notes / folder.name
-        with note.open("x") as handle:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+        for parent in (note.parent, folder.parent):
+            parent.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as stack:
+            handle = stack.enter_context(_locked(note))
             handle.write(str(folder))
             handle.flush()
             folder.mkdir()
             folder.chmod(0o711)
-            try:
-                yield folder
-            finally:
-                remove_tree(folder)
-                note.unlink(missing_ok=True)
+            stack.pop_all()
+            return handle
     except OSError as error:
         raise EnvironmentProblem(
-            f"cannot make folders for trials below {work}: {error.strerror or error}",
-            hint="set TRIALBOOK_WORK to a folder that you can write to",
+            f"cannot make folders for trials below {folder.parent}: {error.strerror or error}",
+            hint="set TRIALBOOK_WORK to a folder that you can write to, with space left",
         ) from error
+
+
+def _locked(note: Path) -> IO[str]:
+    while True:
+        handle = note.open("x")
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        if note.exists():
+            return handle
+        # It was swept before it was locked, as if its maker had been killed there.
+        handle.close()
 
 
 def sweep(notes: Path) -> list[Path]:
@@ -66,14 +86,12 @@ def sweep(notes: Path) -> list[Path]:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 continue
-            named = handle.read()
-            # An empty note is one that its process has not locked yet.
-            if not named:
-                continue
-            folder = Path(named)
+            # One that is empty, or holds half a name, was left before its folder was made.
+            folder = Path(handle.read())
             if folder.is_absolute() and folder.name == note.name:
                 if folder.is_dir() and not folder.is_symlink():
                     swept.append(folder)
                 remove_tree(folder)
-            note.unlink(missing_ok=True)
+            with doing(f"remove the note {note} of a process that is gone"):
+                note.unlink(missing_ok=True)
     return swept
