@@ -9,21 +9,25 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
 from pathlib import Path
+from types import MappingProxyType
 
 from trialbook.errors import TrialbookError
 from trialbook.execution.workspace import BASELINE_REF, BRANCH
+from trialbook.formats.git_index import IndexEntry
 from trialbook.model.paths import path_to_text
 from trialbook.model.treepath import leaving_links
 from trialbook.model.trial import AuditRow
 from trialbook.storage.files import read_regular
 from trialbook.storage.folders import IdsOnly, tree_of_folder
 from trialbook.storage.object_ids import object_ids
+from trialbook.storage.raw_objects import RawObjects, entry_of
 from trialbook.storage.repository import DIRECTORY, Store
 
 _SHOWN = 5
+_SAME = ("st_mode", "st_ino", "st_dev", "st_size", "st_mtime_ns", "st_ctime_ns")
 _SETTINGS = {
     b"core.repositoryformatversion": b"0",
     b"core.filemode": b"true",
@@ -40,20 +44,28 @@ _KNOWN_FILES = re.compile(
 )
 
 
-def audit(workspace: Path, commit: str, *, links_declared: bool = False) -> tuple[AuditRow, ...]:
+def audit(
+    workspace: Path,
+    commit: str,
+    *,
+    links_declared: bool = False,
+    written: Mapping[bytes, IndexEntry] = MappingProxyType({}),
+) -> tuple[AuditRow, ...]:
     """Look at a workspace that was made for an agent, before the agent gets it.
 
     Args:
         workspace: The folder.
         commit: The baseline commit that it should hold.
         links_declared: Whether the task declares links that leave the folder.
+        written: What was just written there, by path. A file that is the very same (in number,
+            size and times) is not read back; no stranger's process has run since.
     """
     git = workspace / ".git"
     is_folder = _is_folder(git)
     rows = [_row("git_folder", [] if is_folder else [f".git is {_kind(git)}, not a folder"])]
     for rule, findings in _GIT_RULES.items():
         rows.append(_checked(rule, partial(findings, git)) if is_folder else _unseen(rule))
-    look = _Content(workspace, git, commit)
+    look = _Content(workspace, git, commit, written)
     for rule, finding in look.rules().items():
         rows.append(_checked(rule, finding) if is_folder else _unseen(rule))
     links = look.links()
@@ -226,10 +238,19 @@ _GIT_RULES: dict[str, Callable[[Path], list[str]]] = {
 class _Content:
     """The rules about objects and about the files of the workspace itself."""
 
-    def __init__(self, workspace: Path, git: Path, commit: str) -> None:
+    def __init__(
+        self, workspace: Path, git: Path, commit: str, written: Mapping[bytes, IndexEntry]
+    ) -> None:
         self._git = git
         self._commit = commit
-        self._found = tree_of_folder(IdsOnly(), workspace, skip_top=frozenset({b".git"}))
+
+        def unread(path: bytes, status: os.stat_result) -> str | None:
+            entry = written.get(path)
+            return entry.oid if entry is not None and _same(entry.status, status) else None
+
+        self._found = tree_of_folder(
+            IdsOnly(), workspace, skip_top=frozenset({b".git"}), unread=unread
+        )
         self._paths = dict(_walk(os.fsencode(workspace)))
 
     def rules(self) -> dict[str, Callable[[], list[str]]]:
@@ -272,18 +293,20 @@ class _Content:
     @cached_property
     def _baseline_files(self) -> tuple[set[str], set[bytes]]:
         """The ids of everything in the baseline's tree, and the paths of its files."""
-        store = self._store()
-        oids, paths = set(), set()
-        pending = [(b"", store.commit(self._commit).tree)]
+        objects = RawObjects(self._git / "objects")
+        oids: set[str] = set()
+        paths: set[bytes] = set()
+        pending = [(b"", bytes.fromhex(self._store().commit(self._commit).tree))]
         while pending:
             prefix, tree = pending.pop()
-            oids.add(tree)
-            for entry in store.tree(tree):
-                if entry.mode == DIRECTORY:
-                    pending.append((prefix + entry.name + b"/", entry.oid))
+            oids.add(tree.hex())
+            for name, mode, oid in map(entry_of, objects.tree(tree)):
+                if mode == DIRECTORY:
+                    pending.append((prefix + name + b"/", oid))
                 else:
-                    oids.add(entry.oid)
-                    paths.add(prefix + entry.name)
+                    oids.add(oid.hex())
+                    paths.add(prefix + name)
+        objects.close()
         return oids, paths
 
     def _tree(self) -> list[str]:
@@ -297,15 +320,22 @@ class _Content:
         return Store.at(self._git / "objects")
 
 
+def _same(one: os.stat_result, other: os.stat_result) -> bool:
+    return all(getattr(one, name) == getattr(other, name) for name in _SAME)
+
+
 def _walk(top: bytes) -> Iterator[tuple[bytes, bytes | None]]:
     """Every path below a workspace that is no folder, and its target if it is a link."""
-    for folder, folders, files in os.walk(top):
-        if folder == top:
-            folders[:] = [name for name in folders if name != b".git"]
-        for name in (*folders, *files):
-            full = os.path.join(folder, name)  # noqa: PTH118 - names may be no text
-            path = os.path.relpath(full, top)
-            if os.path.islink(full):  # noqa: PTH114 - likewise
-                yield path, os.readlink(full)  # noqa: PTH115 - likewise
-            elif name in files and path != b".git":
-                yield path, None
+    pending = [(top, b"")]
+    while pending:
+        folder, prefix = pending.pop()
+        with os.scandir(folder) as listing:
+            for entry in listing:
+                path = prefix + entry.name
+                if entry.is_symlink():
+                    yield path, os.readlink(entry.path)  # noqa: PTH115 - names may be no text
+                elif not entry.is_dir(follow_symlinks=False):
+                    if path != b".git":
+                        yield path, None
+                elif path != b".git":
+                    pending.append((entry.path, path + b"/"))

@@ -6,13 +6,16 @@ configuration that runs programs; it decides nothing here.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 
 from trialbook.api import ChangedFile
 from trialbook.model.paths import path_to_text
 from trialbook.model.trial import OmittedFile
-from trialbook.storage.repository import DIRECTORY, Store
+from trialbook.storage.folders import IdsOnly
+from trialbook.storage.repository import DIRECTORY, Store, TreeEntry
 from trialbook.storage.tree_diff import diff_trees
 from trialbook.storage.trees import FolderTree, tree_of_folder
 
@@ -46,13 +49,46 @@ class Change:
         return sum(file.deletions or 0 for file in self.changed)
 
 
+class _New:
+    """A sink that hands on to the store only what it is not known to have."""
+
+    def __init__(self, store: Store, there: AbstractSet[str]) -> None:
+        self._store = store
+        self._there = there
+        self._ids = IdsOnly()
+
+    def add_blob(self, data: bytes) -> str:
+        """Take a file's bytes; gives their id."""
+        oid = self._ids.add_blob(data)
+        return oid if oid in self._there else self._store.add_blob(data)
+
+    def add_tree(self, entries: Iterable[TreeEntry]) -> str:
+        """Take a folder's entries; gives the tree's id."""
+        listed = list(entries)
+        oid = self._ids.add_tree(listed)
+        return oid if oid in self._there else self._store.add_tree(listed)
+
+
 def capture(
-    workspace: Path, baseline_tree: str, store: Store, *, file_limit_bytes: int | None
+    workspace: Path,
+    baseline_tree: str,
+    store: Store,
+    *,
+    file_limit_bytes: int | None,
+    there: AbstractSet[str] = frozenset(),
 ) -> Change:
     """Read a workspace that an agent has left; new objects go into the store.
 
     Files that git would ignore and work that the agent committed are part of it like any other. A
-    file above the limit that is the baseline's own stays in the tree.
+    file above the limit that is the baseline's own stays in the tree. Every file is read, whatever
+    its times say: an agent may write to memory that a file is mapped into.
+
+    Args:
+        workspace: The folder.
+        baseline_tree: What it held before.
+        store: Where the objects are.
+        file_limit_bytes: Larger files are listed, not stored.
+        there: Ids of objects that the store has.
 
     Raises:
         EnvironmentProblem: the folder cannot be read, or git fails.
@@ -64,7 +100,7 @@ def capture(
 
     if workspace.is_dir() and not workspace.is_symlink():
         found = tree_of_folder(
-            store,
+            _New(store, there),
             workspace,
             file_limit_bytes=file_limit_bytes,
             skip_top=frozenset({b".git"}),

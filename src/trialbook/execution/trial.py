@@ -29,7 +29,7 @@ from trialbook.execution.launch import Launcher
 from trialbook.execution.prepare import Supplies, agent_files, starting_point
 from trialbook.execution.room import Room, environment_of
 from trialbook.execution.toolchain import python_of
-from trialbook.execution.workspace import template, unpack
+from trialbook.execution.workspace import Template, TemplateObjects, template, unpack
 from trialbook.model.suite import Limits
 from trialbook.model.trial import (
     AgentRecord,
@@ -43,6 +43,7 @@ from trialbook.model.trial import (
 from trialbook.storage.files import fresh_folder, read_regular
 from trialbook.storage.ledger import path_problem
 from trialbook.storage.repository import Store
+from trialbook.storage.trees import Objects
 from trialbook.system import System, timestamp
 
 ATTEMPT = "sessions/1/attempt-1"
@@ -55,13 +56,17 @@ _MARKER_BYTES = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """What a trial hands to grading: artifacts, never the agent's own words about them."""
+    """What a trial hands to grading: artifacts, never the agent's own words about them.
+
+    ``objects`` is where the change's trees are read from.
+    """
 
     spec: TrialSpec
     change: Change
     python: str
     work: Path
     start: Callable[[Command, Policy], ProcessResult]
+    objects: Objects
 
 
 GradeTrial = Callable[[Subject], tuple[Grade, ...]]
@@ -123,7 +128,7 @@ class TrialRunner:
             suite_folder=Path(spec.suite_folder), store=Store.at(cache / "objects"), cache=cache
         )
         with self._stage(found, "prepare"):
-            self._prepare(spec, room, supplies, found)
+            made = self._prepare(spec, room, supplies, found)
             python = python_of(
                 spec.task.toolchain,
                 suite_folder=supplies.suite_folder,
@@ -138,6 +143,7 @@ class TrialRunner:
                 spec.workspace_tree,
                 supplies.store,
                 file_limit_bytes=_in_bytes(spec.limits.file_mb),
+                there=made.objects,
             )
         if self._to_be_graded(spec, found):
             with self._stage(found, "grade"), fresh_folder(Path(spec.work)) as work:
@@ -147,6 +153,7 @@ class TrialRunner:
                     python=python,
                     work=work,
                     start=lambda command, policy: self.launcher.in_sandbox(spec, command, policy),
+                    objects=TemplateObjects(made, supplies.store),
                 )
                 found.grades = self.grade(subject)
 
@@ -156,7 +163,9 @@ class TrialRunner:
         something = found.change.anything or spec.task.no_change_expected
         return something and found.result.end in _GRADABLE
 
-    def _prepare(self, spec: TrialSpec, room: Room, supplies: Supplies, found: Findings) -> None:
+    def _prepare(
+        self, spec: TrialSpec, room: Room, supplies: Supplies, found: Findings
+    ) -> Template:
         if spec.workspace_tree not in supplies.store:
             again = starting_point(spec.task, spec.configuration, supplies)
             if again.workspace_tree != spec.workspace_tree:
@@ -166,7 +175,7 @@ class TrialRunner:
                     hint="restore the snapshot's source, or start a new run",
                 )
         made = template(supplies.store, spec.workspace_tree, supplies.cache)
-        unpack(made, room.workspace)
+        written = unpack(made, room.workspace)
         room.make(spec.task.brief)
         found.workspace = WorkspaceRecord(
             source=spec.source,
@@ -174,7 +183,12 @@ class TrialRunner:
             baseline_tree=spec.workspace_tree,
             baseline_commit=made.commit,
             files=made.files,
-            audit=audit(room.workspace, made.commit, links_declared=spec.task.snapshot.links),
+            audit=audit(
+                room.workspace,
+                made.commit,
+                links_declared=spec.task.snapshot.links,
+                written=written,
+            ),
         )
         broken = [row for row in found.workspace.audit if not row.ok]
         if broken:
@@ -182,6 +196,7 @@ class TrialRunner:
                 "the workspace audit failed: "
                 + "; ".join(f"{row.rule}: {row.detail}" for row in broken)
             )
+        return made
 
     def _run_agent(
         self,

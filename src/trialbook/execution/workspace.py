@@ -10,8 +10,9 @@ import hashlib
 import mmap
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -23,6 +24,7 @@ from trialbook.model.treepath import name_problem
 from trialbook.storage.disk import doing
 from trialbook.storage.files import fresh_folder, read_regular, remove_tree, write_atomic
 from trialbook.storage.locks import exclusive
+from trialbook.storage.objects import blob_oid
 from trialbook.storage.repository import (
     DIRECTORY,
     GITLINK,
@@ -30,6 +32,7 @@ from trialbook.storage.repository import (
     SYMLINK,
     Signature,
     Store,
+    TreeEntry,
     closure,
 )
 from trialbook.storage.trees import fresh
@@ -52,7 +55,7 @@ CONFIG = b"""[core]
 """The repository's whole configuration. An operator's own autocrlf would make every file look
 changed; a garbage collection in the background would outlive the agent."""
 
-_FORMAT = 1
+_FORMAT = 2
 _LIST = "template.json"
 _DATA = "template.data"
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -60,17 +63,7 @@ _FOLDER_MODE = 0o755
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Template:
-    """A workspace ready to be unpacked. ``files`` counts the files and links of the tree."""
-
-    folder: Path
-    tree: str
-    commit: str
-    files: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Item:
+class Item:
     """One file or link of a template; its bytes are the next ``size`` of the data file."""
 
     path: str
@@ -80,18 +73,37 @@ class _Item:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Listing:
-    """What a template holds: folders and files of the tree, then those of the repository."""
+class Listing:
+    """What a template holds: folders and files of the tree, then those of the repository.
+
+    ``trees`` are the ids of the tree and of every folder in it.
+    """
 
     format: int
     tree: str
     commit: str
     bytes: int
     sha256: str
+    trees: tuple[str, ...]
     folders: tuple[str, ...]
-    items: tuple[_Item, ...]
+    items: tuple[Item, ...]
     git_folders: tuple[str, ...]
-    git_items: tuple[_Item, ...]
+    git_items: tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """A workspace ready to be unpacked. ``files`` counts the files and links of the tree.
+
+    ``objects`` are the ids of everything in the tree.
+    """
+
+    folder: Path
+    tree: str
+    commit: str
+    files: int
+    objects: frozenset[str]
+    listing: Listing = field(repr=False)
 
 
 def template(store: Store, tree: str, cache: Path) -> Template:
@@ -121,23 +133,26 @@ def template(store: Store, tree: str, cache: Path) -> Template:
                 ) from error
             remove_tree(folder)
             building.rename(folder)
-    return Template(folder=folder, tree=tree, commit=listing.commit, files=len(listing.items))
+    return Template(
+        folder=folder,
+        tree=tree,
+        commit=listing.commit,
+        files=len(listing.items),
+        objects=frozenset((*listing.trees, *(item.oid for item in listing.items))),
+        listing=listing,
+    )
 
 
-def unpack(made: Template, destination: Path) -> None:
+def unpack(made: Template, destination: Path) -> dict[bytes, IndexEntry]:
     """Write a workspace into a fresh folder: files, repository, and an index that knows them.
 
-    ``destination`` is made, or is an empty folder.
+    ``destination`` is made, or is an empty folder. Gives what was written, by path.
 
     Raises:
         Refused: the folder is not empty.
         EnvironmentProblem: the template was damaged after it was made, or the disk is full.
     """
-    listing = _read_listing(made.folder, made.tree)
-    if listing is None:
-        raise EnvironmentProblem(
-            f"the template {made.folder} is damaged", hint="remove that folder and try again"
-        )
+    listing = made.listing
     with fresh(destination) as root, _mapped(made.folder / _DATA, listing.bytes) as data:
         writer = _Writer(root, data)
         entries = writer.write(listing.folders, listing.items)
@@ -145,6 +160,51 @@ def unpack(made: Template, destination: Path) -> None:
         handle = os.open(b".git/index", _NEW_FILE, 0o644, dir_fd=root)
         with os.fdopen(handle, "wb") as file:
             file.write(index_bytes(entries))
+    return {entry.path: entry for entry in entries}
+
+
+class TemplateObjects:
+    """A store that has the files of a template at hand; each is checked against its id.
+
+    For trees that are much like the template's: most of what is asked for is one read of memory.
+    """
+
+    def __init__(self, made: Template, store: Store) -> None:
+        self._made = made
+        self._store = store
+        self._places: dict[str, tuple[int, int]] = {}
+        at = 0
+        for item in made.listing.items:
+            self._places[item.oid] = at, item.size
+            at += item.size
+
+    def tree(self, oid: str) -> list[TreeEntry]:
+        """The entries of a tree.
+
+        Raises:
+            KeyError: there is no such object.
+        """
+        return self._store.tree(oid)
+
+    def blob(self, oid: str) -> bytes:
+        """The bytes of a blob.
+
+        Raises:
+            KeyError: there is no such object.
+        """
+        at, size = self._places.get(oid, (0, 0))
+        if size:
+            data = self._data[at : at + size]
+            if blob_oid(data) == oid:
+                return data
+        return self._store.blob(oid)
+
+    @cached_property
+    def _data(self) -> bytes | mmap.mmap:
+        # Whatever has become of it meanwhile, the store has everything, too.
+        with suppress(OSError, ValueError), (self._made.folder / _DATA).open("rb") as file:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        return b""
 
 
 class _Writer:
@@ -155,7 +215,7 @@ class _Writer:
         self._data = data
         self._at = 0
 
-    def write(self, folders: tuple[str, ...], items: tuple[_Item, ...]) -> list[IndexEntry]:
+    def write(self, folders: tuple[str, ...], items: tuple[Item, ...]) -> list[IndexEntry]:
         """Write folders and files; gives the index entries of the files."""
         for folder in folders:
             # Folders are made here and now: nothing on the way can be a link.
@@ -164,7 +224,7 @@ class _Writer:
             os.chmod(path, _FOLDER_MODE, dir_fd=self._root)
         return [self._item(item) for item in items]
 
-    def _item(self, item: _Item) -> IndexEntry:
+    def _item(self, item: Item) -> IndexEntry:
         path = text_to_path(item.path)
         data = self._data[self._at : self._at + item.size]
         self._at += item.size
@@ -180,9 +240,13 @@ class _Writer:
         try:
             while data:
                 data = data[os.write(handle, data) :]
-            os.fchmod(handle, permissions)
             os.utime(handle, moment)
-            return IndexEntry(path, item.mode, item.oid, os.fstat(handle))
+            status = os.fstat(handle)
+            if status.st_mode & 0o777 != permissions:
+                # The operator's umask took some away.
+                os.fchmod(handle, permissions)
+                status = os.fstat(handle)
+            return IndexEntry(path, item.mode, item.oid, status)
         finally:
             os.close(handle)
 
@@ -200,7 +264,7 @@ def _mapped(path: Path, size: int) -> Iterator[memoryview]:
         yield memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
 
-def _read_listing(folder: Path, tree: str) -> _Listing | None:
+def _read_listing(folder: Path, tree: str) -> Listing | None:
     """What a template says that it holds, or None if it is not there, or damaged."""
     raw = read_regular(folder / _LIST)
     if raw is None:
@@ -208,14 +272,21 @@ def _read_listing(folder: Path, tree: str) -> _Listing | None:
     digest, _, body = raw.partition(b"\n")
     if hashlib.sha256(body).hexdigest().encode() != digest:
         return None
+    listing = _parsed(body)
+    if listing is None or (listing.format, listing.tree) != (_FORMAT, tree):
+        return None
+    return listing
+
+
+@lru_cache(maxsize=8)
+def _parsed(body: bytes) -> Listing | None:
     try:
-        listing = from_json(_Listing, body, _LIST)
+        return from_json(Listing, body, _LIST)
     except RecordError:
         return None
-    return listing if (listing.format, listing.tree) == (_FORMAT, tree) else None
 
 
-def _is_whole(folder: Path, listing: _Listing) -> bool:
+def _is_whole(folder: Path, listing: Listing) -> bool:
     try:
         with (folder / _DATA).open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest() == listing.sha256
@@ -223,21 +294,22 @@ def _is_whole(folder: Path, listing: _Listing) -> bool:
         return False
 
 
-def _build(store: Store, tree: str, folder: Path) -> _Listing:
+def _build(store: Store, tree: str, folder: Path) -> Listing:
     commit = store.add_commit(tree, (), BASELINE_AUTHOR, BASELINE_MESSAGE)
     with (folder / _DATA).open("xb") as file, fresh_folder(folder) as scratch:
         data = _Data(file)
-        folders: list[str] = []
+        folders: dict[str, str] = {}
         items = tuple(_tree_items(store, tree, data, folders))
         git_folder = scratch / ".git"
         _write_repository(store, tree, commit, git_folder)
         git_folders, git_items = _folder_items(scratch, git_folder, data)
-    listing = _Listing(
+    listing = Listing(
         format=_FORMAT,
         tree=tree,
         commit=commit,
         bytes=data.size,
         sha256=data.digest.hexdigest(),
+        trees=(tree, *folders.values()),
         folders=tuple(folders),
         items=items,
         git_folders=git_folders,
@@ -265,8 +337,8 @@ class _Data:
 
 
 def _tree_items(
-    store: Store, tree: str, data: _Data, folders: list[str], prefix: bytes = b""
-) -> Iterator[_Item]:
+    store: Store, tree: str, data: _Data, folders: dict[str, str], prefix: bytes = b""
+) -> Iterator[Item]:
     names: set[bytes] = set()
     for name, mode, oid in store.tree(tree):
         path = prefix + name
@@ -275,12 +347,12 @@ def _tree_items(
             raise Refused(f"the tree entry {path_to_text(path)} {problem or 'is a submodule'}")
         names.add(name)
         if mode == DIRECTORY:
-            folders.append(path_to_text(path))
+            folders[path_to_text(path)] = oid
             yield from _tree_items(store, oid, data, folders, path + b"/")
         else:
             content = store.blob(oid)
             data.add(content)
-            yield _Item(path=path_to_text(path), mode=mode, oid=oid, size=len(content))
+            yield Item(path=path_to_text(path), mode=mode, oid=oid, size=len(content))
 
 
 def _write_repository(store: Store, tree: str, commit: str, folder: Path) -> None:
@@ -295,11 +367,9 @@ def _write_repository(store: Store, tree: str, commit: str, folder: Path) -> Non
         (folder / ref).write_text(f"{commit}\n")
 
 
-def _folder_items(
-    top: Path, folder: Path, data: _Data
-) -> tuple[tuple[str, ...], tuple[_Item, ...]]:
+def _folder_items(top: Path, folder: Path, data: _Data) -> tuple[tuple[str, ...], tuple[Item, ...]]:
     folders = [folder.relative_to(top).as_posix()]
-    items: list[_Item] = []
+    items: list[Item] = []
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(top).as_posix()
         if path.is_dir():
@@ -309,5 +379,5 @@ def _folder_items(
         data.add(content)
         # As git has it: objects are read-only, everything else is not.
         mode = 0o100444 if "/objects/" in name else REGULAR
-        items.append(_Item(path=name, mode=mode, oid="", size=len(content)))
+        items.append(Item(path=name, mode=mode, oid="", size=len(content)))
     return tuple(folders), tuple(items)

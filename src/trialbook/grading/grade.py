@@ -28,8 +28,7 @@ from trialbook.model.suite import GraderUse, Limits, Network, Task
 from trialbook.registry import Registry
 from trialbook.storage.files import fresh_folder
 from trialbook.storage.interpreter import interpreter_folders
-from trialbook.storage.repository import Store
-from trialbook.storage.trees import materialise
+from trialbook.storage.trees import Objects, materialise
 
 StartInSandbox = Callable[[Command, Policy], ProcessResult]
 """Runs a command under a policy in the sandbox that the trial uses."""
@@ -62,8 +61,31 @@ class FolderSubject:
     limits: Limits
 
 
+class _TwoTrees(Evidence):
+    """Evidence whose baseline is written out when a grader first asks for it; few do."""
+
+    _write: Callable[[], Path] | None = None
+    _baseline: Path | None = None
+
+    @property
+    def baseline(self) -> Path | None:
+        """The folder with the starting tree."""
+        if self._baseline is None and self._write is not None:
+            object.__setattr__(self, "_baseline", self._write())
+        return self._baseline
+
+    @baseline.setter
+    def baseline(self, value: Path | None) -> None:
+        object.__setattr__(self, "_baseline", value)
+
+    def writing(self, write: Callable[[], Path]) -> Evidence:
+        """The same, with the way to write the baseline."""
+        object.__setattr__(self, "_write", write)
+        return self
+
+
 def grade_artifacts(
-    subject: Subject, *, store: Store, registry: Registry, start: StartInSandbox, work: Path
+    subject: Subject, *, store: Objects, registry: Registry, start: StartInSandbox, work: Path
 ) -> tuple[Grade, ...]:
     """What every grader of the task says about a trial's artifacts, in the task's order.
 
@@ -76,17 +98,16 @@ def grade_artifacts(
     """
 
     @contextmanager
-    def evidence() -> Iterator[Evidence]:
+    def given() -> Iterator[Evidence]:
         with fresh_folder(work) as room:
-            candidate, baseline, scratch = room / "candidate", room / "baseline", room / "scratch"
+            candidate, scratch = room / "candidate", room / "scratch"
             materialise(store, subject.candidate_tree, candidate)
-            materialise(store, subject.baseline_tree, baseline)
             scratch.mkdir()
-            yield Evidence(
+            evidence = _TwoTrees(
                 task=subject.task.name,
                 brief=subject.task.brief,
                 candidate=candidate,
-                baseline=baseline,
+                baseline=None,
                 changed=subject.changed,
                 patch=subject.patch,
                 task_folder=subject.task_folder,
@@ -95,8 +116,14 @@ def grade_artifacts(
                 limits=subject.limits,
                 start=_limited(start, subject.limits, subject.python),
             )
+            yield evidence.writing(lambda: _baseline(store, subject, room / "baseline"))
 
-    return tuple(_grade(use, registry, evidence) for use in subject.task.graders)
+    return tuple(_grade(use, registry, given) for use in subject.task.graders)
+
+
+def _baseline(store: Objects, subject: Subject, destination: Path) -> Path:
+    materialise(store, subject.baseline_tree, destination)
+    return destination
 
 
 def grade_folder(

@@ -8,6 +8,7 @@ for a link between a look and a read.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import stat
@@ -77,6 +78,7 @@ def tree_of_folder(
     file_limit_bytes: int | None = None,
     skip_top: frozenset[bytes] = frozenset(),
     known: Callable[[bytes], str | None] = lambda _: None,
+    unread: Callable[[bytes, os.stat_result], str | None] | None = None,
 ) -> FolderTree:
     """Store what a folder holds: exact bytes, the executable bit, links as links.
 
@@ -89,11 +91,12 @@ def tree_of_folder(
         skip_top: Names directly in ``folder`` that are passed over in silence.
         known: The blob that is known to be at a path. A file above the limit that is just that
             stays in the tree: leaving it out would look like a deletion.
+        unread: Gives the blob of a file by its path and status, if it need not be read for that.
 
     Raises:
         EnvironmentProblem: ``folder`` itself cannot be read.
     """
-    walk = _Walk(store, file_limit_bytes, known)
+    walk = _Walk(store, file_limit_bytes, known, unread)
     parent, name = os.path.split(os.path.abspath(folder))  # noqa: PTH100 - resolve follows links
     with doing(f"read the folder {folder}"):
         above = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -106,6 +109,10 @@ def tree_of_folder(
     return FolderTree(tree=store.add_tree(entries), omitted=omitted)
 
 
+class _Changed(Exception):
+    """What was a file when its folder was listed is none any more."""
+
+
 class _Walk:
     """One walk: where objects go, what is left of the reading allowance, what was left out."""
 
@@ -114,9 +121,11 @@ class _Walk:
         store: Sink,
         file_limit_bytes: int | None,
         known: Callable[[bytes], str | None],
+        unread: Callable[[bytes, os.stat_result], str | None] | None,
     ) -> None:
         self._store = store
         self._known = known
+        self._unread = unread
         self._limit = LARGEST_BLOB_BYTES
         if file_limit_bytes is not None:
             self._limit = min(file_limit_bytes, LARGEST_BLOB_BYTES)
@@ -128,19 +137,23 @@ class _Walk:
     ) -> list[TreeEntry]:
         """The tree entries of an open folder, in the order of their names."""
         _make_usable(handle)
+        with os.scandir(handle) as listing:
+            there = sorted((os.fsencode(entry.name), entry) for entry in listing)
         found = []
-        for name in sorted(map(os.fsencode, os.listdir(handle))):
-            entry = None if name in skip else self._entry(handle, name, prefix + name)
+        for name, listed in there:
+            entry = None if name in skip else self._entry(handle, name, prefix + name, listed)
             if entry is not None:
                 found.append(entry)
         return found
 
-    def _entry(self, parent: int, name: bytes, path: bytes) -> TreeEntry | None:
+    def _entry(
+        self, parent: int, name: bytes, path: bytes, listed: os.DirEntry[str]
+    ) -> TreeEntry | None:
         if is_git_name(name):
             self._omit(path, "a .git component: repositories inside the workspace are not kept")
             return None
         try:
-            return self._kept(parent, name, path)
+            return self._kept(parent, name, path, listed)
         except FileNotFoundError:
             # It went away while the walk was on its way: it is not part of the final state.
             return None
@@ -148,10 +161,18 @@ class _Walk:
             self._omit(path, f"cannot be read: {error.strerror}")
             return None
 
-    def _kept(self, parent: int, name: bytes, path: bytes) -> TreeEntry | None:
+    def _kept(
+        self, parent: int, name: bytes, path: bytes, listed: os.DirEntry[str]
+    ) -> TreeEntry | None:
+        if listed.is_file(follow_symlinks=False):
+            with contextlib.suppress(_Changed):
+                return self._file(parent, name, path, listed)
         status = os.stat(name, dir_fd=parent, follow_symlinks=False)
         if stat.S_ISREG(status.st_mode):
-            return self._file(parent, name, path, status)
+            with contextlib.suppress(_Changed):
+                return self._file(parent, name, path, listed)
+            self._omit(path, "changed its kind while it was read")
+            return None
         if stat.S_ISLNK(status.st_mode):
             target = os.readlink(name, dir_fd=parent)
             return TreeEntry(name, SYMLINK, self._store.add_blob(target))
@@ -170,18 +191,33 @@ class _Walk:
         return TreeEntry(name, DIRECTORY, self._store.add_tree(inside)) if inside else None
 
     def _file(
-        self, parent: int, name: bytes, path: bytes, status: os.stat_result
+        self, parent: int, name: bytes, path: bytes, listed: os.DirEntry[str]
     ) -> TreeEntry | None:
-        with _opened(parent, name, _FILE_FLAGS) as handle:
+        if self._unread is not None:
+            status = listed.stat(follow_symlinks=False)
+            oid = self._unread(path, status)
+            if oid is not None:
+                return TreeEntry(name, _mode(status), oid)
+        try:
+            handle, mode = os.open(name, _FILE_FLAGS, dir_fd=parent), None
+        except PermissionError:
+            mode = _mode(os.stat(name, dir_fd=parent, follow_symlinks=False))
+            handle = _open_anyway(parent, name, _FILE_FLAGS)
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise _Changed from error
+            raise
+        try:
             now = os.fstat(handle)
             if not stat.S_ISREG(now.st_mode):
-                self._omit(path, "changed its kind while it was read")
-                return None
-            data = None if now.st_size > self._limit else _read(handle, self._limit)
+                raise _Changed
+            data = None
+            if now.st_size <= self._limit:
+                data = _read(handle, now.st_size, self._limit)
             oid = self._large(handle, path) if data is None else self._store.add_blob(data)
-        if oid is None:
-            return None
-        return TreeEntry(name, EXECUTABLE if status.st_mode & stat.S_IXUSR else REGULAR, oid)
+        finally:
+            os.close(handle)
+        return None if oid is None else TreeEntry(name, mode or _mode(now), oid)
 
     def _omit(self, path: bytes, reason: str) -> None:
         self.omitted.append(
@@ -212,17 +248,25 @@ def _opened(parent: int, name: bytes, flags: int) -> Iterator[int]:
     try:
         handle = os.open(name, flags, dir_fd=parent)
     except PermissionError:
-        # By way of a descriptor that cannot be a link: chmod itself would follow one.
-        pinned = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
-        try:
-            Path(f"/proc/self/fd/{pinned}").chmod(0o700)
-        finally:
-            os.close(pinned)
-        handle = os.open(name, flags, dir_fd=parent)
+        handle = _open_anyway(parent, name, flags)
     try:
         yield handle
     finally:
         os.close(handle)
+
+
+def _open_anyway(parent: int, name: bytes, flags: int) -> int:
+    # By way of a descriptor that cannot be a link: chmod itself would follow one.
+    pinned = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    try:
+        Path(f"/proc/self/fd/{pinned}").chmod(0o700)
+    finally:
+        os.close(pinned)
+    return os.open(name, flags, dir_fd=parent)
+
+
+def _mode(status: os.stat_result) -> int:
+    return EXECUTABLE if status.st_mode & stat.S_IXUSR else REGULAR
 
 
 def _make_usable(handle: int) -> None:
@@ -234,17 +278,21 @@ def _make_usable(handle: int) -> None:
             os.fchmod(handle, stat.S_IMODE(mode) | stat.S_IRWXU)
 
 
-def _read(handle: int, limit: int) -> bytes | None:
-    """All of a file, or None if it has more than ``limit`` bytes."""
+def _read(handle: int, size: int, limit: int) -> bytes | None:
+    """All of a file that had so many bytes, or None if it has more than ``limit``."""
     parts: list[bytes] = []
-    size = 0
-    while part := os.read(handle, min(_CHUNK, limit + 1 - size)):
+    read = 0
+    while read <= limit:
+        # One byte more than it had: where a read falls short of what it asks for, there is no more.
+        wanted = size + 1 - read if read <= size else _CHUNK
+        wanted = min(wanted, _CHUNK, limit + 1 - read)
+        part = os.read(handle, wanted)
         parts.append(part)
-        size += len(part)
-        if size > limit:
-            os.lseek(handle, 0, os.SEEK_SET)
-            return None
-    return b"".join(parts)
+        read += len(part)
+        if len(part) < wanted:
+            return b"".join(parts)
+    os.lseek(handle, 0, os.SEEK_SET)
+    return None
 
 
 def _digests(handle: int, size: int) -> tuple[int, str, str]:

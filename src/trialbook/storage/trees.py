@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol
 
 from trialbook.errors import Refused
 from trialbook.model.paths import path_to_text, text_to_path
@@ -27,6 +28,7 @@ from trialbook.storage.repository import (
 __all__ = [
     "Edit",
     "FolderTree",
+    "Objects",
     "count_files",
     "edit_tree",
     "fresh",
@@ -46,7 +48,19 @@ _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def materialise(store: Store, tree: str, destination: Path) -> None:
+class Objects(Protocol):
+    """Where trees and files are read from; `Store` is one."""
+
+    def tree(self, oid: str) -> list[TreeEntry]:
+        """The entries of a tree."""
+        ...
+
+    def blob(self, oid: str) -> bytes:
+        """The bytes of a file."""
+        ...
+
+
+def materialise(store: Objects, tree: str, destination: Path) -> None:
     """Write a tree into a fresh folder: exact bytes, 0644 or 0755, links as links.
 
     ``destination`` is made, or is an empty folder. Nothing is overwritten and no link is written
@@ -80,7 +94,7 @@ def fresh(destination: Path) -> Iterator[int]:
             os.close(handle)
 
 
-def _write_entries(store: Store, tree: str, parent: int, prefix: bytes) -> None:
+def _write_entries(store: Objects, tree: str, parent: int, prefix: bytes) -> None:
     for name, mode, oid in store.tree(tree):
         if problem := name_problem(name):
             raise Refused(f"the tree entry {path_to_text(prefix + name)} {problem}")
@@ -101,7 +115,7 @@ def _write_entries(store: Store, tree: str, parent: int, prefix: bytes) -> None:
             ) from None
 
 
-def _write_folder(store: Store, tree: str, parent: int, path: bytes) -> None:
+def _write_folder(store: Objects, tree: str, parent: int, path: bytes) -> None:
     handle = os.open(path.rpartition(b"/")[2], _FOLDER, dir_fd=parent)
     try:
         os.fchmod(handle, 0o755)
@@ -114,10 +128,11 @@ def _write_file(parent: int, name: bytes, data: bytes, mode: int) -> None:
     handle = os.open(name, _NEW_FILE, mode, dir_fd=parent)
     try:
         # Whatever the operator's umask is, two machines get the same modes.
-        os.fchmod(handle, mode)
-        view = memoryview(data)
-        while view:
-            view = view[os.write(handle, view) :]
+        if os.fstat(handle).st_mode & 0o777 != mode:
+            os.fchmod(handle, mode)
+        done = os.write(handle, data)
+        while done < len(data):
+            done += os.write(handle, data[done:])
     finally:
         os.close(handle)
 

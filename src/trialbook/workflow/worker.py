@@ -27,7 +27,6 @@ from trialbook.model.trial import (
     TrialSpec,
 )
 from trialbook.registry import Registry
-from trialbook.storage.repository import Store
 from trialbook.storage.scanner import Scanner, installed_scanner
 from trialbook.system import System, timestamp
 from trialbook.workflow.keeping import Keeper, Kept
@@ -63,7 +62,7 @@ class TrialWorker:
         )
         return grade_artifacts(
             artifacts,
-            store=Store.at(Path(spec.cache) / "objects"),
+            store=subject.objects,
             registry=self._registry,
             start=subject.start,
             work=subject.work,
