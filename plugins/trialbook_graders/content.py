@@ -106,8 +106,8 @@ def _nothing(pattern: str, found: Found, file: str | None) -> Finding:
 
 def _too_slow(pattern: str, where: str) -> Answer:
     return unknown(
-        f"the search for {quoted(pattern)} in {where} took too long "
-        f"(all searches together may take {SEARCH_MINUTES:g} minutes)"
+        f"the search for {quoted(pattern)} in {where} took too long and was stopped "
+        f"(it got its share of the {SEARCH_MINUTES * 60:g} seconds for all searches)"
     )
 
 

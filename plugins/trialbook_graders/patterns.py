@@ -15,7 +15,9 @@ from trialbook_graders import search
 from trialbook_graders.tree import shown
 
 SEARCH_MINUTES = 1.0
-"""How long all searches of one task may take together."""
+"""How long all searches of one task may take together; each has its share of it."""
+
+_SHARE = 0.8
 
 _ANSWERS_LIMIT = 50_000_000
 
@@ -39,7 +41,7 @@ class Found:
 
 
 def search_all(jobs: Sequence[Job], evidence: Evidence) -> list[Found | None]:
-    """An answer for each job; None for those that time did not suffice for.
+    """An answer for each job; None for those that had to be stopped.
 
     Raises:
         TrialbookError: the search did not start, or broke.
@@ -52,7 +54,10 @@ def search_all(jobs: Sequence[Job], evidence: Evidence) -> list[Found | None]:
         {"pattern": job.pattern, "files": [str(evidence.candidate / file) for file in job.files]}
         for job in jobs
     ]
-    (folder / "jobs.json").write_text(json.dumps(orders), encoding="ascii")
+    minutes = min(SEARCH_MINUTES, evidence.limits.minutes or SEARCH_MINUTES)
+    # The rest of the time is for starting up.
+    written = json.dumps({"seconds": minutes * 60 * _SHARE, "jobs": orders})
+    (folder / "jobs.json").write_text(written, encoding="ascii")
     script = Path(search.__file__)
     result = evidence.start(
         Command(
@@ -62,7 +67,7 @@ def search_all(jobs: Sequence[Job], evidence: Evidence) -> list[Found | None]:
             stdout=folder / "answers.jsonl",
             stderr=folder / "errors.txt",
         ),
-        minutes=min(SEARCH_MINUTES, evidence.limits.minutes or SEARCH_MINUTES),
+        minutes=minutes,
         readable=(folder, evidence.candidate, script),
     )
     if not result.ok and result.ended is not Ended.TIMED_OUT:
@@ -72,12 +77,11 @@ def search_all(jobs: Sequence[Job], evidence: Evidence) -> list[Found | None]:
             f"{result.message or said.decode('utf-8', 'replace')[-500:]}"
         )
     raw = search.read_regular(folder / "answers.jsonl", _ANSWERS_LIMIT) or b""
-    found: list[Found | None] = [
-        _found(job, json.loads(line)) for job, line in zip(jobs, _whole_lines(raw), strict=False)
-    ]
-    if result.ok and len(found) < len(jobs):
-        raise TrialbookError(f"the search gave {len(found)} answers to {len(jobs)} questions")
-    return found + [None] * (len(jobs) - len(found))
+    found: list[Found | None] = [None] * len(jobs)
+    for line in _whole_lines(raw):
+        answer = json.loads(line)
+        found[answer["job"]] = _found(jobs[answer["job"]], answer)
+    return found
 
 
 def _whole_lines(raw: bytes) -> list[bytes]:

@@ -1,9 +1,11 @@
-"""Searches files for patterns, in a process of its own.
+"""Searches files for patterns, in processes of its own.
 
-A match in Python cannot be interrupted, and a pattern may need longer than the universe has; so the
-grader starts this module as a script, with a time limit, and reads its answers. It needs nothing
-but the standard library: ``python -I -S -B search.py JOBS``, where JOBS is a JSON list of mappings
-with ``pattern`` and ``files``. Each finished job gives one line of JSON on standard output.
+A pattern may need longer than the universe has, so each is searched for by a child that is killed
+when its time is up. First all get a short time; what is left then is shared out evenly among those
+that need more. The grader starts this module as a script and reads its answers. It needs nothing
+but the standard library: ``python -I -S -B search.py JOBS``, where JOBS holds in JSON ``seconds``,
+the time for all, and ``jobs``, mappings with ``pattern`` and ``files``. Each job that was finished
+gives one line of JSON on standard output, with its number under ``job``.
 """
 
 from __future__ import annotations
@@ -11,10 +13,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
+import signal
 import stat
 import sys
+import time
+import traceback
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 TEXT_LIMIT = 10_000_000
 """The largest file, in bytes, that is searched."""
@@ -23,6 +29,7 @@ MOST_HITS = 20
 """How many matching files of one job are told with their place; all are counted."""
 
 _CLIP = 200
+_SHORT_SECONDS = 2.0
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -88,12 +95,71 @@ def answer(pattern: str, files: list[str]) -> dict[str, Any]:
 
 
 def main(arguments: list[str]) -> int:
-    """Answer every job of the file named, in order."""
-    jobs = json.loads(Path(arguments[0]).read_bytes())
-    for job in jobs:
-        sys.stdout.write(json.dumps(answer(job["pattern"], job["files"])) + "\n")
-        sys.stdout.flush()
+    """Answer the jobs of the file named, as far as time suffices."""
+    orders = json.loads(Path(arguments[0]).read_bytes())
+    end = time.monotonic() + orders["seconds"]
+    left = list(enumerate(orders["jobs"]))
+    if left:
+        short = min(_SHORT_SECONDS, orders["seconds"] / 2 / len(left))
+        left = [one for one in left if not _done(*one, short)]
+    while left:
+        share = (end - time.monotonic()) / len(left)
+        if share <= 0:
+            break
+        _done(*left.pop(0), share)
     return 0
+
+
+def _done(number: int, job: dict[str, Any], seconds: float) -> bool:
+    """Whether a job was finished in time; if so, its answer is printed."""
+    data = _answer_in_time(job, seconds)
+    if data is not None:
+        sys.stdout.write(json.dumps({"job": number, **json.loads(data)}) + "\n")
+        sys.stdout.flush()
+    return data is not None
+
+
+def _answer_in_time(job: dict[str, Any], seconds: float) -> bytes | None:
+    """What a child says, or None if it had to be killed.
+
+    Raises:
+        RuntimeError: the child broke.
+    """
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        _answer_and_exit(job, writing)
+    os.close(writing)
+    end = time.monotonic() + seconds
+    data = b""
+    try:
+        while select.select([reading], [], [], max(0.0, end - time.monotonic()))[0]:
+            part = os.read(reading, 1 << 16)
+            if not part:
+                break
+            data += part
+        else:
+            os.kill(child, signal.SIGKILL)
+            return None
+    finally:
+        os.close(reading)
+        _, status = os.waitpid(child, 0)
+    if status:
+        raise RuntimeError(f"the search for {job['pattern']!r} broke, status {status}")
+    return data
+
+
+def _answer_and_exit(job: dict[str, Any], writing: int) -> NoReturn:
+    status = 1
+    try:
+        with os.fdopen(writing, "wb") as pipe:
+            pipe.write(json.dumps(answer(job["pattern"], job["files"])).encode())
+        status = 0
+    except BaseException:  # noqa: BLE001 - whatever it is, this process ends here
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(status)
 
 
 if __name__ == "__main__":

@@ -366,8 +366,19 @@ def test_a_pattern_without_end_is_the_graders_failure(make_evidence: MakeEvidenc
         {"type": "file_exists", "path": "a.txt"},
     )
     assert (found.status, found.accepted) == (GradeStatus.FAILED, None)
-    assert [check.passed for check in found.checks] == [True, None, None, True]
-    assert "took too long" in found.checks[1].message
+    assert [check.passed for check in found.checks] == [True, None, True, True]
+    assert "took too long and was stopped" in found.checks[1].message
+    assert "c1" in found.message
+
+
+def test_patterns_without_end_take_no_time_from_the_others(make_evidence: MakeEvidence) -> None:
+    evidence = make_evidence({"a.txt": "a" * 60 + "b\n"}, minutes=0.1)
+    endless = [
+        {"type": "file_contains", "file": "a.txt", "pattern": f"^(a+)+{end}$"} for end in "cdef"
+    ]
+    plain = [{"type": "file_matches", "files": "*.txt", "pattern": end} for end in "ab"]
+    found = grade(evidence, endless[0], plain[0], *endless[1:], plain[1])
+    assert [check.passed for check in found.checks] == [None, True, None, None, None, True]
 
 
 def test_a_command_that_cannot_start_is_the_graders_failure(make_evidence: MakeEvidence) -> None:
