@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -158,3 +161,33 @@ def test_a_suite_of_the_ledger_grades_a_folder(ledger: Path, tmp_path: Path) -> 
     assert git(ledger, "status", "--porcelain") == ""
     wrong = trialbook(ledger, "grade", "-p", "../work", "-s", "mini", "-t", "third", check=2)
     assert "suite mini has no task named third" in wrong.stderr
+
+
+def test_what_a_killed_grading_left_is_swept_by_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = tmp_path / "work"
+    monkeypatch.setenv("TRIALBOOK_WORK", str(work))
+    write_files(
+        tmp_path,
+        {
+            "code/a.py": "x = 1\n",
+            "slow/one/checks.yaml": "checks:\n"
+            "  - {id: a, question: q, type: command_succeeds, run: [sleep, '60']}\n",
+            "quick/one/checks.yaml": "checks:\n"
+            "  - {id: a, question: q, type: file_exists, path: a.py}\n",
+        },
+    )
+    command = [sys.executable, "-m", "trialbook", "grade", "-p", "code", "-e", "slow"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    for _ in range(600):
+        if list(work.glob("*/*")):
+            break
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    assert list(work.glob("*/*"))
+    trialbook(tmp_path, "grade", "-p", "code", "-e", "quick")
+    assert list(work.iterdir()) == []

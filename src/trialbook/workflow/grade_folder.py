@@ -15,6 +15,7 @@ from trialbook.grading.grade import FolderSubject, grade_folder
 from trialbook.model.suite import GraderUse, Suite, merge_limits
 from trialbook.process import run
 from trialbook.registry import Registry
+from trialbook.storage.rooms import rooms
 from trialbook.system import System
 from trialbook.workflow.sandboxes import sandbox_for_grading
 
@@ -152,10 +153,11 @@ def _graded(
     def start(command: Command, policy: Policy) -> ProcessResult:
         return sandbox.start(command, policy, run)
 
-    return tuple(
-        TaskGrades(
-            task=subject.name,
-            grades=grade_folder(subject, registry=registry, start=start, work=system.work_folder()),
+    with rooms(system) as work:
+        return tuple(
+            TaskGrades(
+                task=subject.name,
+                grades=grade_folder(subject, registry=registry, start=start, work=work),
+            )
+            for subject in subjects
         )
-        for subject in subjects
-    )

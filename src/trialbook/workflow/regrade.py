@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from trialbook import __version__
 from trialbook.errors import UserError
@@ -26,6 +27,7 @@ from trialbook.storage.ledger import Ledger
 from trialbook.storage.locks import exclusive_or_none
 from trialbook.storage.messages import regrade_message
 from trialbook.storage.reader import Reader, RunRef
+from trialbook.storage.rooms import rooms
 from trialbook.system import timestamp
 from trialbook.workflow.authorship import author_of, worded
 from trialbook.workflow.grade_again import GradeAgain, GradingBench
@@ -117,8 +119,9 @@ class _Regrading:
                 "the trials would be graded otherwise than before:\n  " + "\n  ".join(others),
                 hint="restore what was, or say with --reason why this is right",
             )
-        judge = GradeAgain(self._bench, self._use(), graders)
-        again = judge.all(self._reader, self._run, todo, self._request.jobs)
+        with rooms(self._bench.system) as work:
+            judge = GradeAgain(self._bench, self._use(work), graders)
+            again = judge.all(self._reader, self._run, todo, self._request.jobs)
         said = "" if reason is None else worded("reason", reason)
         regrade = self._regrade(again, graders, changed, (author, said))
         pairs = [pair for one in again for pair in one.pairs]
@@ -142,7 +145,7 @@ class _Regrading:
             warnings=tuple(self._ledger.warnings),
         )
 
-    def _use(self) -> PlanInUse:
+    def _use(self, work: Path) -> PlanInUse:
         return PlanInUse(
             plan=self._plan,
             suite=self._suite,
@@ -150,7 +153,7 @@ class _Regrading:
             sha256="",
             root=self._bench.root,
             cache=self._bench.system.cache_folder(),
-            work=self._bench.system.work_folder(),
+            work=work,
         )
 
     def _graders(self) -> frozenset[str]:

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from trialbook.api import ChangedFile, Command, Policy, ProcessResult
@@ -33,6 +34,7 @@ from trialbook.model.validation import MatrixRow
 from trialbook.process import run
 from trialbook.registry import Registry
 from trialbook.storage.repository import Store
+from trialbook.storage.rooms import rooms
 from trialbook.storage.tree_diff import diff_trees
 from trialbook.system import System
 from trialbook.workflow.matrix import REPEATS, Findings, Tried, Verdict, answers_of, rows
@@ -92,10 +94,10 @@ def validate(suite: Suite, room: Room) -> Validation:
     """
     as_root = os.geteuid() == 0
     sandbox = sandbox_for_grading(room.registry)
-    with ThreadPoolExecutor(room.jobs) as pool:
+    with rooms(room.system) as work, ThreadPoolExecutor(room.jobs) as pool:
         try:
-            prepared = list(pool.map(lambda task: _prepare(suite, task, room), suite.tasks))
-            verdicts = _graded(suite, prepared, room, pool)
+            prepared = list(pool.map(lambda task: _prepare(suite, task, room, work), suite.tasks))
+            verdicts = _graded(suite, prepared, room, pool, work)
         except BaseException:
             room.cancel.set()
             pool.shutdown(cancel_futures=True)
@@ -116,14 +118,14 @@ def validate(suite: Suite, room: Room) -> Validation:
 # --- the trees -----------------------------------------------------------------------------------
 
 
-def _prepare(suite: Suite, task: Task, room: Room) -> _Prepared:
+def _prepare(suite: Suite, task: Task, room: Room, work: Path) -> _Prepared:
     _stop_if_cancelled(room)
     cache = room.system.cache_folder()
     shop = Workshop(
         suite_folder=room.root / suite.folder,
         store=Store.at(cache / "objects"),
         cache=cache,
-        work=room.system.work_folder(),
+        work=work,
         start=_starter(room),
     )
     folder = shop.task_folder(task)
@@ -190,13 +192,13 @@ def _made(
 
 
 def _graded(
-    suite: Suite, prepared: Sequence[_Prepared], room: Room, pool: ThreadPoolExecutor
+    suite: Suite, prepared: Sequence[_Prepared], room: Room, pool: ThreadPoolExecutor, work: Path
 ) -> dict[str, dict[tuple[str, str], tuple[Verdict, ...]]]:
     jobs: dict[Future[Verdict], tuple[str, tuple[str, str], int]] = {}
     for one in prepared:
         for key in one.trees:
             for turn in range(1, (REPEATS if key in _REPEATED else 1) + 1):
-                future = pool.submit(_verdict, suite, one, key, turn, room)
+                future = pool.submit(partial(_verdict, suite, one, key, room=room, work=work), turn)
                 jobs[future] = (one.task.name, key, turn)
     found: dict[tuple[str, tuple[str, str], int], Verdict] = {}
     for number, future in enumerate(as_completed(jobs), start=1):
@@ -213,7 +215,9 @@ def _graded(
     return by_task
 
 
-def _verdict(suite: Suite, one: _Prepared, key: tuple[str, str], turn: int, room: Room) -> Verdict:
+def _verdict(
+    suite: Suite, one: _Prepared, key: tuple[str, str], turn: int, *, room: Room, work: Path
+) -> Verdict:
     _stop_if_cancelled(room)
     store = Store.at(room.system.cache_folder() / "objects")
     difference = diff_trees(store, one.snapshot.tree, one.trees[key])
@@ -241,7 +245,7 @@ def _verdict(suite: Suite, one: _Prepared, key: tuple[str, str], turn: int, room
         store=store,
         registry=room.registry,
         start=_starter(room, hash_seed=str(turn)),
-        work=room.system.work_folder(),
+        work=work,
     )
     _stop_if_cancelled(room)
     policy = parse_policy(suite.accept)
