@@ -160,22 +160,28 @@ def _find(kinds: Sequence[str], client: Mapping[str, str], spawn: Spawn) -> Engi
                     environment=client,
                     image=engine.image,
                 )
-            reasons.append(f"{' '.join((kind, *options))}: {trouble}")
+            with_runtime = f" with {options[-1]}" if "--runtime" in options else ""
+            reasons.append(f"{kind}{with_runtime}: {trouble}")
     raise EnvironmentProblem("; ".join(reasons), hint=_INSTALL)
 
 
 def _variants(kind: str) -> list[tuple[str, ...]]:
+    if kind != "podman":
+        return [()]
+    # Its warnings would stand in what the command itself wrote.
+    quiet = ("--log-level", "error")
     # crun refuses hosts that have both versions of control groups; runc does not.
-    runc = shutil.which("runc", path=_PATH) if kind == "podman" else None
-    return [(), *([("--runtime", runc)] if runc else [])]
+    runc = shutil.which("runc", path=_PATH)
+    return [quiet, *([(*quiet, "--runtime", runc)] if runc else [])]
 
 
 def _tried(engine: Engine, archive: bytes, spawn: Spawn) -> tuple[str, str]:
     """The engine's version, and what keeps it from running a container, if anything does."""
     asked = "{{.Client.Version}}" if engine.kind == "podman" else "{{.Server.Version}}"
     result, version = engine.ask(spawn, "version", "--format", asked)
+    version = _last_line(version)
     if not result.ok:
-        return "", _last_line(version) or "it does not answer"
+        return "", version or "it does not answer"
     result, _ = engine.ask(spawn, "image", "inspect", engine.image)
     if not result.ok:
         with tempfile.TemporaryDirectory() as name:

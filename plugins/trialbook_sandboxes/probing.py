@@ -39,7 +39,8 @@ _ADVICE = (
         (
             "let unprivileged users make user namespaces: sysctl user.max_user_namespaces, "
             "kernel.unprivileged_userns_clone=1, or on Ubuntu 24.04 "
-            "kernel.apparmor_restrict_unprivileged_userns=0 (or an AppArmor profile for bwrap)"
+            "kernel.apparmor_restrict_unprivileged_userns=0 (or an AppArmor profile for bwrap); "
+            "in most containers it cannot work at all"
         ),
     ),
     (("disable-userns",), "install bubblewrap 0.8.0 or newer, not setuid"),

@@ -143,6 +143,8 @@ def script(private: Private, identity: Identity, lead: Lead, inner: Sequence[str
         # What ends the agent politely must not end the sandbox around it.
         "trap '' TERM",
         opened,
+        # Secrets are among them. Who holds the file open still reads it.
+        shlex.join(("rm", "-f", "--", str(private.arguments))),
         *(f"echo $$ >{shlex.quote(str(path))}" for path in lead.entrances),
     ]
     if not identity.dropped:

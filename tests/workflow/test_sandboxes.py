@@ -17,7 +17,12 @@ from trialbook.model.suite import Network, Suite
 from trialbook.process import run
 from trialbook.registry import Plugin, Registry
 from trialbook.storage.suites import load_suite
-from trialbook.workflow.sandboxes import choose_sandboxes, private_parts, strongest
+from trialbook.workflow.sandboxes import (
+    choose_sandboxes,
+    need_sandboxes,
+    private_parts,
+    strongest,
+)
 from trialbook_sandboxes.bubblewrap import BubblewrapSandbox
 
 HOLDS = Availability(ok=True, reason="holds 1.0", isolated=True, network=True)
@@ -180,3 +185,11 @@ def test_an_agent_sees_its_own_room_and_no_other(ledger: Path, tmp_path: Path) -
     text = patch.read_text()
     assert "[False, False, False]" in text
     assert "['home', 'prompt.md', 'tmp', 'workspace']" in text
+
+
+def test_a_plan_in_a_sandbox_that_does_not_work_is_refused_before_anything_runs() -> None:
+    registry = FakeRegistry(none=OPEN, bubblewrap=BROKEN)
+    need_sandboxes(["none"], registry)
+    with pytest.raises(EnvironmentProblem, match="it is broken") as caught:
+        need_sandboxes(["none", "bubblewrap"], registry)
+    assert caught.value.hint == "mend it"

@@ -33,6 +33,7 @@ from trialbook.workflow.journal import InFlight, Journal
 from trialbook.workflow.landing import Landing
 from trialbook.workflow.planning import DEFAULT_EXECUTOR, check_secrets, differences
 from trialbook.workflow.results import one_corrects, refresh_results, regenerate
+from trialbook.workflow.sandboxes import need_sandboxes
 from trialbook.workflow.specs import PlanInUse, may_rerun, reruns_at_once
 from trialbook.workflow.withheld import Withheld
 from trialbook.workflow.worker import TrialWorker, cut_off
@@ -208,6 +209,7 @@ class _Run:
         kept_out = {trial.path for trial in self._journal.withheld.all()}
         due = [spec for spec in due if spec.slot.trial_path(spec.rerun) not in kept_out]
         check_secrets([spec.configuration for spec in due], self._bench.system)
+        need_sandboxes((spec.sandbox for spec in due), self._bench.registry)
         self._bench.observer.began(self._plan, list(self._trials))
         with stop_on_signals(self._cancel):
             self._work(due)

@@ -5,7 +5,7 @@ Found by running something in it, never by a program's presence.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from trialbook.api import Availability
 from trialbook.errors import EnvironmentProblem, UserError
@@ -49,15 +49,25 @@ def choose_sandboxes(
         chosen[configuration.name] = named or strongest(registry)
         if named is None and chosen[configuration.name] == NO_SANDBOX:
             _refuse_openness(suite, registry)
+    need_sandboxes(chosen.values(), registry)
     for name in dict.fromkeys(chosen.values()):
+        say(_line(suite, chosen, name, registry.availability(name, run)))
+    return chosen
+
+
+def need_sandboxes(names: Iterable[str], registry: Registry) -> None:
+    """See that the sandboxes of a plan work here, before slots are used up on finding out.
+
+    Raises:
+        EnvironmentProblem: one does not.
+    """
+    for name in dict.fromkeys(names):
         able = registry.availability(name, run)
         if not able.ok:
             raise EnvironmentProblem(
                 f"the sandbox {name} does not work here: {able.reason}",
                 hint=able.hint or "choose another with --sandbox",
             )
-        say(_line(suite, chosen, name, able))
-    return chosen
 
 
 def private_parts(suite: Suite) -> list[str]:
