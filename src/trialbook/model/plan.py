@@ -166,6 +166,8 @@ class Plan:
     ``status`` is *draft*, with the reason, unless what measures is as locked and the lock is
     committed; ``lock`` is the lock of the protocol number, if there is one. ``rerun`` maps an
     outcome to the number of replacements that a slot may get for it (None: any number).
+    ``suite_tasks`` and ``suite_configurations`` are how many the suite had, of which the plan may
+    have fewer; None in plans of older versions.
     """
 
     schema: str = "trialbook/plan/1"
@@ -184,6 +186,8 @@ class Plan:
     compare: Comparison | None
     rerun: dict[str, int | None]
     limits_are_failures: bool
+    suite_tasks: int | None = None
+    suite_configurations: int | None = None
     artifacts: ArtifactPolicy = field(default_factory=ArtifactPolicy)
     runner: Runner
     plugins: tuple[PluginUse, ...]
@@ -198,6 +202,13 @@ class Plan:
     def path(self) -> str:
         """The run's folder below ``runs/``."""
         return f"{self.suite}/{self.run}"
+
+    @property
+    def partial(self) -> bool:
+        """Whether the plan is known to have less than the whole suite."""
+        return len(self.tasks) < (self.suite_tasks or 0) or len(self.configurations) < (
+            self.suite_configurations or 0
+        )
 
     def allows_rerun(self, outcomes: Sequence[Outcome]) -> bool:
         """Whether the policy allows one more trial after those of a slot, which ended so, in order.

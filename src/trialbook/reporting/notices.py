@@ -10,7 +10,7 @@ from trialbook.model.outcome import NOT_RUN
 from trialbook.reporting.corrections import correction_counts, regrade_said
 from trialbook.reporting.results import RunResults
 from trialbook.reporting.summary import Summary
-from trialbook.reporting.wording import listed, number_of, words
+from trialbook.reporting.wording import listed, number_of, part_said, words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +27,7 @@ def notices(results: RunResults) -> tuple[Notice, ...]:
     summary = results.summary
     return (
         *_invalidated(results),
+        *_part(results),
         *_completeness(results, summary),
         *_natures(summary),
         *_incidents(results),
@@ -107,6 +108,15 @@ def _regrades(results: RunResults) -> Iterator[Notice]:
             f"{'was' if len(said.changed_files) == 1 else 'were'} not what the plan froze."
         )
     yield Notice(code="regraded", title="Graded again", text=text)
+
+
+def _part(results: RunResults) -> Iterator[Notice]:
+    if said := part_said(results.plan):
+        yield Notice(
+            code="partial",
+            title="Part of the suite",
+            text=f"This run has {said}. It does not stand for the whole suite.",
+        )
 
 
 def _completeness(results: RunResults, summary: Summary) -> Iterator[Notice]:

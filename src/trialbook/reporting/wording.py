@@ -10,7 +10,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from trialbook.model.outcome import NOT_RUN, Outcome
-from trialbook.model.plan import PlannedConfiguration
+from trialbook.model.plan import Plan, PlannedConfiguration
 from trialbook.stats.views import Counts, Tally
 
 # One letter an outcome, so that a matrix survives colour blindness, print and a plain terminal.
@@ -99,6 +99,21 @@ def others(counts: Counts) -> str:
 def number_of(count: int, singular: str, plural: str = "") -> str:
     """A count with its noun: ``1 trial``, ``2 trials``."""
     return f"{count} {singular if count == 1 else plural or singular + 's'}"
+
+
+def part_said(plan: Plan) -> str:
+    """How much of its suite a plan has, if not all: ``1 of 16 tasks, 1 of 3 configurations``."""
+    if not plan.partial:
+        return ""
+    parts = [
+        f"{len(have)} of {number_of(of, noun)}"
+        for have, of, noun in (
+            (plan.tasks, plan.suite_tasks, "task"),
+            (plan.configurations, plan.suite_configurations, "configuration"),
+        )
+        if of is not None
+    ]
+    return ", ".join(parts)
 
 
 def listed(names: Iterable[str]) -> str:

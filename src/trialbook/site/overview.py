@@ -10,6 +10,7 @@ from trialbook.api import Page
 from trialbook.model.plan import Plan
 from trialbook.reporting.comparability import obstacles
 from trialbook.reporting.summary import Summary
+from trialbook.reporting.wording import part_said
 from trialbook.site.addresses import OVERVIEW, run_page, suite_page
 from trialbook.site.figures import configuration_figure, counts_figure, when
 from trialbook.storage.reader import RunRef
@@ -72,12 +73,15 @@ def suites_page(suite: str, runs: Sequence[RunEntry]) -> Page:
 
 
 def _suite(name: str, runs: Sequence[RunEntry]) -> dict[str, Any]:
+    # What stands for the suite is a run of all of it, as long as there is one.
+    latest = ([run for run in runs if not run.plan.partial] or runs)[-1:]
     return {
         "name": name,
         "page": suite_page(name),
         "decision": runs[-1].plan.decision if runs else "",
         "runs": len(runs),
-        "latest": run_figure(runs[-1]) if runs else None,
+        "latest": run_figure(latest[0]) if latest else None,
+        "latest_of_all": latest == list(runs[-1:]),
         "command": f"trialbook eval {name}",
     }
 
@@ -91,6 +95,7 @@ def run_figure(entry: RunEntry) -> dict[str, Any]:
         "page": run_page(entry.run),
         "protocol": summary.protocol,
         "draft": summary.draft,
+        "part": part_said(entry.plan),
         "closed": entry.closed,
         "created": when(entry.plan.created),
         "finished": summary.finished,

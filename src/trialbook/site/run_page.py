@@ -16,7 +16,7 @@ from trialbook.reporting.notices import notices
 from trialbook.reporting.report import rerun_said
 from trialbook.reporting.results import RunResults
 from trialbook.reporting.summary import Summary
-from trialbook.reporting.wording import number_of, ratio
+from trialbook.reporting.wording import number_of, part_said, ratio
 from trialbook.site.addresses import run_folder, run_page, suite_page
 from trialbook.site.corrections_figure import run_corrections
 from trialbook.site.figures import (
@@ -39,6 +39,7 @@ def page_of_run(run: RunRef, results: RunResults, summary: Summary, *, closed: b
         "run": plan.run,
         "protocol": plan.protocol,
         "draft": summary.draft,
+        "part": part_said(plan),
         "closed": closed,
         "decision": plan.decision,
         "created": when(plan.created),

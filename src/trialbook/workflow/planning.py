@@ -88,7 +88,7 @@ def make_plan(
     """
     state = lock_state(root, suite, registry)
     refuse_drift(state)
-    suite = narrowed(suite, request)
+    whole, suite = suite, narrowed(suite, request)
     _need_git()
     check_secrets(suite.configurations, system)
     sandboxes = choose_sandboxes(suite, request.sandbox, registry, say)
@@ -96,12 +96,7 @@ def make_plan(
     refuse_drift(state, _other_snapshots(state, starts))
     moment = system.now()
     seed = request.seed or system.token(8)
-    configurations = {
-        one.name: _planned_configuration(
-            one, suite, sandboxes[one.name], registry, starts[one.name]
-        )
-        for one in suite.configurations
-    }
+    configurations = _planned_configurations(suite, sandboxes, registry, starts)
     draft_because = _draft_because(state, configurations, registry, say)
     return Plan(
         run=f"{moment:%Y%m%dT%H%M%SZ}-{system.token(3)}",
@@ -119,6 +114,8 @@ def make_plan(
         compare=suite.compare,
         rerun=_ALWAYS_RERUN | suite.rerun,
         limits_are_failures=suite.limits_are_failures,
+        suite_tasks=len(whole.tasks),
+        suite_configurations=len(whole.configurations),
         artifacts=suite.artifacts,
         runner=this_runner(),
         plugins=tuple(_plugins(suite, configurations.values(), registry)),
@@ -256,6 +253,20 @@ def check_secrets(configurations: Iterable[Configuration], system: System) -> No
             f"secrets are not set in the environment: {'; '.join(missing)}",
             hint="export them and run again; their values are kept out of the ledger",
         )
+
+
+def _planned_configurations(
+    suite: Suite,
+    sandboxes: Mapping[str, str],
+    registry: Registry,
+    starts: Mapping[str, dict[str, Start]],
+) -> dict[str, PlannedConfiguration]:
+    return {
+        one.name: _planned_configuration(
+            one, suite, sandboxes[one.name], registry, starts[one.name]
+        )
+        for one in suite.configurations
+    }
 
 
 def _planned_configuration(
