@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -81,8 +82,24 @@ class ChecksGrader:
         )
 
 
-def read_checks(path: Path, shown: str) -> tuple[list[StructuralCheck], list[Problem]]:
+def read_checks(path: Path, shown: str) -> tuple[Sequence[StructuralCheck], list[Problem]]:
     """The checks of a file, or every mistake in it."""
+    # A file that cannot be read is told of as every other that people write.
+    checks, problems = _checks_of(path.read_bytes() if path.is_file() else b"", path, shown)
+    return checks, list(problems)
+
+
+@lru_cache(maxsize=64)
+def _checks_of(
+    data: bytes, path: Path, shown: str
+) -> tuple[tuple[StructuralCheck, ...], tuple[Problem, ...]]:
+    """As `read_checks`; once for all trials of a run, as long as the bytes are the same."""
+    del data
+    checks, problems = _read(path, shown)
+    return tuple(checks), tuple(problems)
+
+
+def _read(path: Path, shown: str) -> tuple[list[StructuralCheck], list[Problem]]:
     document, problems = read_document(path, shown)
     if document is None:
         return [], problems

@@ -37,6 +37,7 @@ _REPORT_BYTES = 1 << 16
 # Held while a child is made, so that nobody ever sees a child that is not in the list yet.
 _lock = threading.Lock()
 _children: set[int] = set()
+_expected = threading.local()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,7 +195,45 @@ def git_version() -> str | None:
 
 
 @contextlib.contextmanager
+def expecting() -> Iterator[None]:
+    """Have a supervisor start up, for the next command that this thread runs inside of the block.
+
+    Starting one takes longer than anything else about a short command; so it can be had while
+    other things are made ready. One that is not used ends with the block.
+    """
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(EnvironmentProblem):
+            _expected.child = stack.enter_context(_fresh_supervisor())
+            _expected.stack = stack.pop_all()
+        try:
+            yield
+        finally:
+            _expected.child = None
+            if (unused := _taken_stack()) is not None:
+                unused.close()
+
+
+def _taken_stack() -> contextlib.ExitStack | None:
+    stack: contextlib.ExitStack | None = getattr(_expected, "stack", None)
+    _expected.stack = None
+    return stack
+
+
+@contextlib.contextmanager
 def _supervisor() -> Iterator[subprocess.Popen[bytes]]:
+    child: subprocess.Popen[bytes] | None = getattr(_expected, "child", None)
+    stack = _taken_stack()
+    if child is None or stack is None or child.poll() is not None:
+        with stack or contextlib.nullcontext(), _fresh_supervisor() as fresh:
+            yield fresh
+    else:
+        _expected.child = None
+        with stack:
+            yield child
+
+
+@contextlib.contextmanager
+def _fresh_supervisor() -> Iterator[subprocess.Popen[bytes]]:
     with _child(
         [sys.executable, "-I", "-S", "-B", str(_SUPERVISOR)],
         cwd="/",

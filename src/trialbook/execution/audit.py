@@ -27,7 +27,6 @@ from trialbook.storage.raw_objects import RawObjects, entry_of
 from trialbook.storage.repository import DIRECTORY, Store
 
 _SHOWN = 5
-_SAME = ("st_mode", "st_ino", "st_dev", "st_size", "st_mtime_ns", "st_ctime_ns")
 _SETTINGS = {
     b"core.repositoryformatversion": b"0",
     b"core.filemode": b"true",
@@ -63,8 +62,9 @@ def audit(
     git = workspace / ".git"
     is_folder = _is_folder(git)
     rows = [_row("git_folder", [] if is_folder else [f".git is {_kind(git)}, not a folder"])]
+    inside = _GitFolder(git)
     for rule, findings in _GIT_RULES.items():
-        rows.append(_checked(rule, partial(findings, git)) if is_folder else _unseen(rule))
+        rows.append(_checked(rule, partial(findings, inside)) if is_folder else _unseen(rule))
     look = _Content(workspace, git, commit, written)
     for rule, finding in look.rules().items():
         rows.append(_checked(rule, finding) if is_folder else _unseen(rule))
@@ -109,41 +109,63 @@ def _kind(path: Path) -> str:
     return "a file that names another repository" if path.exists() else "not there"
 
 
-def _exists(git: Path, *names: str) -> list[str]:
-    return [name for name in names if os.path.lexists(git / name)]
+class _GitFolder:
+    """What is in the ``.git`` of a workspace, looked at once for all rules."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder
+
+    @cached_property
+    def entries(self) -> dict[str, int]:
+        """The mode of everything below, folders included, by its path; sorted."""
+        found: dict[str, int] = {}
+        pending = [""]
+        while pending:
+            prefix = pending.pop()
+            with os.scandir(self.path / prefix) as listing:
+                for entry in listing:
+                    name = prefix + entry.name
+                    found[name] = entry.stat(follow_symlinks=False).st_mode
+                    if stat.S_ISDIR(found[name]):
+                        pending.append(f"{name}/")
+        return dict(sorted(found.items()))
+
+    def files(self, below: str = "") -> list[str]:
+        """Everything below a folder that is none itself, by its path in ``.git``."""
+        return [
+            name
+            for name, mode in self.entries.items()
+            if name.startswith(below) and not stat.S_ISDIR(mode)
+        ]
+
+    def read(self, name: str) -> bytes | None:
+        """The bytes of a regular file, or None."""
+        return read_regular(self.path / name)
 
 
-def _holds(git: Path, *names: str) -> list[str]:
+def _exists(git: _GitFolder, *names: str) -> list[str]:
+    return [name for name in names if name in git.entries]
+
+
+def _holds(git: _GitFolder, *names: str) -> list[str]:
     """The names that exist and are more than empty folders."""
-    return [
-        name
-        for name in _exists(git, *names)
-        if any(_files(git / name)) or not _is_folder(git / name)
-    ]
+    return [name for name in _exists(git, *names) if git.files(f"{name}/") or name in git.files()]
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    return (path for path in sorted(folder.rglob("*")) if not _is_folder(path))
-
-
-def _loose_refs(git: Path) -> list[str]:
-    return [path.relative_to(git).as_posix() for path in _files(git / "refs")]
-
-
-def _packed_refs(git: Path) -> list[str]:
-    lines = (read_regular(git / "packed-refs") or b"").splitlines()
+def _packed_refs(git: _GitFolder) -> list[str]:
+    lines = (git.read("packed-refs") or b"").splitlines()
     named = [line.split(b" ", 1)[1] for line in lines if line[:1] not in b"#^" and b" " in line]
     return [path_to_text(name) for name in named]
 
 
-def _refs(git: Path, *prefixes: str) -> list[str]:
-    return [ref for ref in _loose_refs(git) + _packed_refs(git) if ref.startswith(prefixes)]
+def _refs(git: _GitFolder, *prefixes: str) -> list[str]:
+    return [ref for ref in git.files("refs/") + _packed_refs(git) if ref.startswith(prefixes)]
 
 
-def _settings(git: Path) -> Iterator[tuple[bytes, bytes]]:
+def _settings(git: _GitFolder) -> Iterator[tuple[bytes, bytes]]:
     """The configuration's settings as ``section.subsection.key`` and value; damage is a finding."""
     section = b""
-    data = read_regular(git / "config")
+    data = git.read("config")
     if data is None:
         raise ValueError("config is not a regular file")
     for raw in data.splitlines():
@@ -159,16 +181,16 @@ def _settings(git: Path) -> Iterator[tuple[bytes, bytes]]:
         yield section + b"." + setting.group(1).lower(), setting.group(2) or b""
 
 
-def _sections(git: Path, *names: str) -> list[str]:
+def _sections(git: _GitFolder, *names: str) -> list[str]:
     wanted = tuple(name.encode() for name in names)
     return [path_to_text(key) for key, _ in _settings(git) if key.split(b".")[0] in wanted]
 
 
-def _config(git: Path) -> list[str]:
+def _config(git: _GitFolder) -> list[str]:
     return [path_to_text(key) for key, value in _settings(git) if _SETTINGS.get(key) != value]
 
 
-def _rewrites(git: Path) -> list[str]:
+def _rewrites(git: _GitFolder) -> list[str]:
     return [
         path_to_text(key)
         for key, _ in _settings(git)
@@ -176,36 +198,39 @@ def _rewrites(git: Path) -> list[str]:
     ]
 
 
-def _head(git: Path) -> list[str]:
-    data = read_regular(git / "HEAD")
+def _head(git: _GitFolder) -> list[str]:
+    data = git.read("HEAD")
     return [] if data == f"ref: {BRANCH}\n".encode() else [f"HEAD does not name {BRANCH}"]
 
 
-def _stray_heads(git: Path) -> list[str]:
+def _stray_heads(git: _GitFolder) -> list[str]:
     return [
-        p.name for p in sorted(git.iterdir()) if p.name.endswith("_HEAD") or p.name == "MERGE_MSG"
+        name
+        for name in git.entries
+        if "/" not in name and (name.endswith("_HEAD") or name == "MERGE_MSG")
     ]
 
 
-def _unknown_refs(git: Path) -> list[str]:
-    return [ref for ref in _loose_refs(git) + _packed_refs(git) if ref not in _KNOWN_REFS]
+def _unknown_refs(git: _GitFolder) -> list[str]:
+    return [ref for ref in git.files("refs/") + _packed_refs(git) if ref not in _KNOWN_REFS]
 
 
-def _unknown_files(git: Path) -> list[str]:
-    names = (path.relative_to(git).as_posix() for path in _files(git))
-    return [path_to_text(os.fsencode(name)) for name in names if not _KNOWN_FILES.fullmatch(name)]
+def _unknown_files(git: _GitFolder) -> list[str]:
+    return [
+        path_to_text(os.fsencode(name)) for name in git.files() if not _KNOWN_FILES.fullmatch(name)
+    ]
 
 
-def _no_regular(git: Path) -> list[str]:
+def _no_regular(git: _GitFolder) -> list[str]:
     """Links below .git lead out of it, whatever their names are."""
     return [
-        path.relative_to(git).as_posix()
-        for path in sorted(git.rglob("*"))
-        if not stat.S_ISREG(path.lstat().st_mode) and not _is_folder(path)
+        name
+        for name, mode in git.entries.items()
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
     ]
 
 
-_GIT_RULES: dict[str, Callable[[Path], list[str]]] = {
+_GIT_RULES: dict[str, Callable[[_GitFolder], list[str]]] = {
     "head": _head,
     "refs": _unknown_refs,
     "packed_refs": lambda git: _exists(git, "packed-refs"),
@@ -321,7 +346,14 @@ class _Content:
 
 
 def _same(one: os.stat_result, other: os.stat_result) -> bool:
-    return all(getattr(one, name) == getattr(other, name) for name in _SAME)
+    return (
+        one.st_ino == other.st_ino
+        and one.st_ctime_ns == other.st_ctime_ns
+        and one.st_mtime_ns == other.st_mtime_ns
+        and one.st_size == other.st_size
+        and one.st_mode == other.st_mode
+        and one.st_dev == other.st_dev
+    )
 
 
 def _walk(top: bytes) -> Iterator[tuple[bytes, bytes | None]]:

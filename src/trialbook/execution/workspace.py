@@ -184,7 +184,8 @@ class TemplateObjects:
         Raises:
             KeyError: there is no such object.
         """
-        return self._store.tree(oid)
+        known = self._trees.get(oid)
+        return self._store.tree(oid) if known is None else known
 
     def blob(self, oid: str) -> bytes:
         """The bytes of a blob.
@@ -198,6 +199,24 @@ class TemplateObjects:
             if blob_oid(data) == oid:
                 return data
         return self._store.blob(oid)
+
+    @cached_property
+    def _trees(self) -> dict[str, list[TreeEntry]]:
+        listing = self._made.listing
+        oids = dict(zip(("", *listing.folders), listing.trees, strict=True))
+        found: dict[str, list[TreeEntry]] = {oid: [] for oid in listing.trees}
+        first: dict[str, str] = {}
+        inside = [(path, DIRECTORY, oid) for path, oid in oids.items() if path]
+        inside += [(item.path, item.mode, item.oid) for item in listing.items]
+        for path, mode, oid in inside:
+            folder, _, name = path.rpartition("/")
+            parent = oids[folder]
+            # Two folders with the same content are one tree.
+            if first.setdefault(parent, folder) == folder:
+                found[parent].append(TreeEntry(text_to_path(name), mode, oid))
+        for entries in found.values():
+            entries.sort(key=lambda entry: entry.name + b"/" * (entry.mode == DIRECTORY))
+        return found
 
     @cached_property
     def _data(self) -> bytes | mmap.mmap:
@@ -259,8 +278,8 @@ def _mapped(path: Path, size: int) -> Iterator[memoryview]:
             raise EnvironmentProblem(
                 f"the template {path.parent} is damaged", hint="remove that folder and try again"
             )
-        # Not closed here: the traceback of an error still holds parts of it, and closing would raise
-        # an error of its own in the place of "no space left".
+        # Not closed here: the traceback of an error still holds parts of it, and closing would
+        # raise an error of its own in the place of "no space left".
         yield memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
 

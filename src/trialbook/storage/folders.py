@@ -165,8 +165,10 @@ class _Walk:
         self, parent: int, name: bytes, path: bytes, listed: os.DirEntry[str]
     ) -> TreeEntry | None:
         if listed.is_file(follow_symlinks=False):
-            with contextlib.suppress(_Changed):
+            try:
                 return self._file(parent, name, path, listed)
+            except _Changed:
+                pass  # looked at again, without what the listing says
         status = os.stat(name, dir_fd=parent, follow_symlinks=False)
         if stat.S_ISREG(status.st_mode):
             with contextlib.suppress(_Changed):
