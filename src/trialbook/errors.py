@@ -72,6 +72,16 @@ class EnvironmentProblem(TrialbookError):
     exit_code = ExitCode.FIX
 
 
+class Interrupted(TrialbookError):
+    """A run was told twice to stop, and stopped at once; ``run`` names it."""
+
+    exit_code = ExitCode.INTERRUPTED
+
+    def __init__(self, run: str) -> None:
+        super().__init__(f"the run {run} was stopped at once; what was running counts as cut off")
+        self.run = run
+
+
 class Refused(TrialbookError):
     """A snapshot, patch or path that cannot be handled without loss or danger."""
 

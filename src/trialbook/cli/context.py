@@ -77,30 +77,34 @@ class Context:
     @property
     def program(self) -> str:
         """How this program can be called from here, for commands that people copy."""
-        called = self._called
-        if called is None or not called.is_relative_to(Path.cwd()):
-            return self.program_anywhere
-        return shlex.quote(str(called.relative_to(Path.cwd())))
+        return called()
 
     @property
     def program_anywhere(self) -> str:
         """The same from any folder."""
-        called = self._called
-        if called is not None:
-            return shlex.quote(str(called))
-        if Path(sys.argv[0]).name != "trialbook":
-            return f"{shlex.quote(sys.executable)} -m trialbook"
-        return "trialbook"
+        return called(anywhere=True)
 
-    @property
-    def _called(self) -> Path | None:
-        """The program's file, if it was called by its name and is not the one on the PATH."""
-        called = Path(sys.argv[0]).absolute()
-        if called.name != "trialbook":
-            return None
-        found = shutil.which("trialbook")
-        on_path = found is not None and Path(found).resolve() == called.resolve()
-        return None if on_path else called
+
+def called(*, anywhere: bool = False) -> str:
+    """How a shell can call this program: from here, or from ``anywhere``."""
+    file = _file_off_the_path()
+    if file is not None:
+        here = Path.cwd()
+        near = file.is_relative_to(here) and not anywhere
+        return shlex.quote(str(file.relative_to(here) if near else file))
+    if Path(sys.argv[0]).name != "trialbook":
+        return f"{shlex.quote(sys.executable)} -m trialbook"
+    return "trialbook"
+
+
+def _file_off_the_path() -> Path | None:
+    """The program's file, if it was called by its name and is not the one on the PATH."""
+    file = Path(sys.argv[0]).absolute()
+    if file.name != "trialbook":
+        return None
+    found = shutil.which("trialbook")
+    on_path = found is not None and Path(found).resolve() == file.resolve()
+    return None if on_path else file
 
 
 pass_context = click.make_pass_decorator(Context)

@@ -5,7 +5,9 @@ The one place that makes a `System` and turns exceptions into messages and exit 
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -14,8 +16,10 @@ from pathlib import Path
 import click
 
 from trialbook import __version__
-from trialbook.cli.context import Context
-from trialbook.errors import ExitCode, TrialbookError, UserError
+from trialbook.cli.context import Context, called
+from trialbook.errors import ExitCode, Interrupted, TrialbookError, UserError
+from trialbook.formats.nearest import nearest
+from trialbook.formats.visible import visible_line
 from trialbook.system import System, timestamp
 
 # Command to the module that holds it and the line that `--help` shows; modules are imported only
@@ -56,6 +60,15 @@ class LazyGroup(click.Group):
         module = importlib.import_module(COMMANDS[cmd_name][0])
         command: click.Command = module.command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; a name that is not one is met with the one that is nearest."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            hint = nearest(args[0], COMMANDS) or f"see `{ctx.command_path} --help`"
+            ctx.fail(f"there is no command {visible_line(args[0])!r}; {hint}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
@@ -105,12 +118,37 @@ def main(arguments: Sequence[str] | None = None) -> int:  # noqa: PLR0911 - a ta
         # The reader of our output went away (`trialbook show ... | head`); that is no error.
         sys.stderr.close()
         return ExitCode.DONE
+    except Interrupted as error:
+        _explain(error)
+        click.echo(f"hint: go on with `{called()} resume {error.run}`", err=True)
+        return error.exit_code
     except TrialbookError as error:
         _explain(error)
         return error.exit_code
+    except OSError as error:
+        return _cannot_write(error) if _is_about_output(error) else _bug()
     except Exception:  # noqa: BLE001 - the funnel: anything else is our bug, and says so
         return _bug()
     return result if isinstance(result, int) else ExitCode.DONE
+
+
+def _is_about_output(error: OSError) -> bool:
+    """Whether writing to the terminal, or to where our output goes, is what failed."""
+    frames = list(traceback.walk_tb(error.__traceback__))
+    module = str(frames[-1][0].f_globals.get("__name__", "")) if frames else ""
+    return module.split(".")[0] in {"click", "rich"}
+
+
+def _cannot_write(error: OSError) -> int:
+    with contextlib.suppress(OSError):
+        click.echo(f"error: cannot write the output: {error.strerror or error}", err=True)
+    # What could not be written must not be tried once more when the interpreter ends.
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+    return ExitCode.FIX
 
 
 def _explain(error: TrialbookError) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,6 +11,7 @@ from typing import Any
 from jsonschema import ValidationError
 
 from trialbook.formats.document import Pointer
+from trialbook.formats.nearest import nearest
 
 _NAMES = {
     "object": "a mapping (`key: value`)",
@@ -35,12 +35,6 @@ class Mistake:
     hint: str = ""
     at_key: bool = False
     wanted: frozenset[str] = frozenset()
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """``did you mean ...?``, or an empty text where nothing is near."""
-    found = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f"did you mean `{found[0]}`?" if found else ""
 
 
 def one_of(words: Iterable[str]) -> str:

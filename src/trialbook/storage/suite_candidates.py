@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from trialbook.formats.document import Document, Pointer
-from trialbook.formats.mistakes import nearest
+from trialbook.formats.nearest import nearest
 from trialbook.model.suite import Candidate
 from trialbook.model.validation import Row, Waiver
 from trialbook.storage.suite_reading import Reading, below, mapping_of, value_of

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trialbook.formats.document import Document, Pointer
-from trialbook.formats.mistakes import nearest
+from trialbook.formats.nearest import nearest
 from trialbook.formats.schema import check_schema
 from trialbook.model.suite import Configuration, Network
 from trialbook.storage.suite_reading import Reading, below, mapping_of, value_of

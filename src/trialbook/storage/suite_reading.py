@@ -12,7 +12,7 @@ from typing import Any
 from trialbook.errors import Problem, TrialbookError
 from trialbook.formats.authored import read_document, read_text
 from trialbook.formats.document import Document, Pointer
-from trialbook.formats.mistakes import nearest
+from trialbook.formats.nearest import nearest
 from trialbook.formats.schema import check_schema, load_schema, schema_fault
 from trialbook.model.digest import sha256
 from trialbook.model.paths import path_to_text

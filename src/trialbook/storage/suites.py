@@ -11,7 +11,7 @@ from typing import Any
 
 from trialbook.errors import Problem, UserError
 from trialbook.formats.document import Document, Pointer
-from trialbook.formats.mistakes import nearest
+from trialbook.formats.nearest import nearest
 from trialbook.model.acceptance import PolicyError, parse_policy
 from trialbook.model.suite import (
     ArtifactPolicy,

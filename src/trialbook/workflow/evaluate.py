@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from trialbook.errors import Refused, UserError
+from trialbook.errors import Interrupted, Refused, UserError
 from trialbook.formats.records import to_json
 from trialbook.model.digest import sha256
 from trialbook.model.plan import Plan, SlotKey
@@ -194,7 +194,10 @@ class _Run:
             self._journal.clear()
             with rooms(self._bench.system) as work:
                 self._use = replace(self._use, work=work)
-                return self._go(first, choose)
+                try:
+                    return self._go(first, choose)
+                except KeyboardInterrupt:
+                    raise Interrupted(self._plan.run) from None
 
     def _go(self, first: str | None, choose: Choose | None) -> Ending:
         reader = Reader.open(self._bench.root, self._ledger.ref)
