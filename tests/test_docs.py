@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import importlib
 import re
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -91,3 +93,19 @@ def test_every_dependency_is_pinned() -> None:
     for requirement in wanted:
         name = re.split(r"[<>=\[ ]", requirement)[0].lower()
         assert f"\n{name}==" in pinned, name
+
+
+def test_the_pages_are_written_into_a_folder_that_is_there(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "trialbook.cli.reference"]
+    for words, status in ((["--help"], 0), ([], 2), (["nowhere"], 2)):
+        done = subprocess.run([*command, *words], cwd=tmp_path, capture_output=True, check=False)
+        assert done.returncode == status
+        assert list(tmp_path.iterdir()) == []
+    subprocess.run([*command, "."], cwd=tmp_path, check=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(pages())
+
+
+def test_the_fields_of_a_file_are_shown_with_their_defaults() -> None:
+    text = pages()["files.md"]
+    assert "| `repetitions` | integer |  | `3` |" in text
+    assert "| `limits.file_mb` | number or null |  | `" in text

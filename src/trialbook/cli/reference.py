@@ -6,7 +6,7 @@ write with what is there.
 
 from __future__ import annotations
 
-import sys
+import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -97,7 +97,9 @@ def _files() -> str:
         parts.append(f"## {schema['title']}\n\n{schema.get('description', '')}\n")
         rows = list(_rows(schema, schema, ""))
         if rows:
-            parts.append("| field | type | needed | meaning |\n| --- | --- | --- | --- |")
+            parts.append(
+                "| field | type | needed | default | meaning |\n| --- | --- | --- | --- | --- |"
+            )
             parts[-1] += "".join(f"\n{row}" for row in rows) + "\n"
     return "\n".join(parts)
 
@@ -109,7 +111,9 @@ def _rows(whole: Mapping[str, Any], schema: Mapping[str, Any], prefix: str) -> I
         found = _resolved(whole, part)
         text = str(part.get("description") or found.get("description") or "").replace("|", "\\|")
         needed = "yes" if name in required else ""
-        yield f"| `{prefix}{name}` | {_type(whole, found)} | {needed} | {' '.join(text.split())} |"
+        default = f"`{json.dumps(found['default'])}`" if "default" in found else ""
+        facts = (f"`{prefix}{name}`", _type(whole, found), needed, default, " ".join(text.split()))
+        yield f"| {' | '.join(facts)} |"
         yield from _below(whole, found, f"{prefix}{name}")
 
 
@@ -172,13 +176,13 @@ def _outcomes() -> str:
     return "\n".join(lines)
 
 
-def main() -> int:
-    """Write the pages into the folder named."""
-    folder = Path(sys.argv[1])
+@click.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+def main(folder: Path) -> None:
+    """Write the reference pages into FOLDER, which has to be there."""
     for name, text in pages().items():
         write_atomic(folder / name, text.encode())
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
