@@ -189,7 +189,7 @@ class Boasting(NoSandbox):
     def __init__(self, **claims: Any) -> None:
         self.claims = claims
 
-    def available(self) -> Availability:
+    def available(self, spawn: Spawn) -> Availability:
         return Availability(ok=True, **self.claims)
 
 
@@ -251,6 +251,8 @@ def _with(command: Command, **changes: Any) -> Command:
         (Boasting(limits=("minuets",)), "it claims limits that nobody knows: minuets"),
         (Boasting(isolated=True), "it claims isolation, but a file outside its policy can be read"),
         (Boasting(network=True), "it claims to hold the network, but a host was reached"),
+        (Boasting(limits=("processes",)), "more processes could run where 20 are allowed"),
+        (Boasting(limits=("memory_mb",)), "processes with 240 MB where 100 are allowed"),
         (Lenient(), "output over the limit must be said to be cut"),
         (Plain(), "left a daemon that still writes"),
         (Shouting(), "arguments must arrive as they are"),
@@ -267,7 +269,7 @@ def test_a_broken_promise_of_a_sandbox_is_named(
 
 def test_a_sandbox_that_does_not_work_here_is_named(tmp_path: Path) -> None:
     class Absent(NoSandbox):
-        def available(self) -> Availability:
+        def available(self, spawn: Spawn) -> Availability:
             return Availability(ok=False, reason="no such kernel")
 
     with pytest.raises(NotConforming, match="it does not work on this host: no such kernel"):
