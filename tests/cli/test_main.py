@@ -58,3 +58,23 @@ def test_stopped_at_once_a_run_says_its_name_and_how_to_go_on(ledger: Path) -> N
     # Nothing that it had is lost, and it goes on.
     again = trialbook(ledger, "--quiet", "show", run)
     assert "trialbook resume" in again.stdout
+
+
+def test_commands_to_copy_call_the_program_as_it_was_called(ledger: Path, tmp_path: Path) -> None:
+    program = tmp_path / "bin/trialbook"
+    program.parent.mkdir()
+    program.write_text(
+        f"#!{sys.executable}\nimport sys\nfrom trialbook.cli.main import main\nsys.exit(main())\n"
+    )
+    program.chmod(0o755)
+
+    def said(*arguments: str) -> str:
+        return subprocess.run(
+            [program, *arguments], cwd=ledger, capture_output=True, text=True, check=True
+        ).stdout
+
+    ended = said("eval", "mini", "-t", "first", "-c", "good", "-r", "1")
+    run = run_folder(ledger).rsplit("/", 1)[1]
+    assert f"{program} show {run}" in ended
+    assert said("status").rstrip().endswith(f"{program} show {run}")
+    assert f"{program} show {run}/TASK/CONFIGURATION/r1" in said("show", run)

@@ -87,7 +87,7 @@ def open_(  # noqa: PLR0913 - click hands every option over by name
     written = open_incident(context.root(), context.system, request)
     _show(context, written, as_json=as_json)
     if not as_json:
-        hint = f"trialbook incident close {written.id} --decision keep|rerun|invalidate"
+        hint = f"{context.program} incident close {written.id} --decision keep|rerun|invalidate"
         context.result(f"next      {hint} --reason TEXT")
 
 
@@ -147,7 +147,7 @@ def close(  # noqa: PLR0913 - click hands every option over by name
     _show(context, written, as_json=as_json)
     if decision == Decision.RERUN and not as_json:
         for run in written.runs:
-            context.result(f"next      trialbook rerun {run.run} --incident {written.id}")
+            context.result(f"next      {context.program} rerun {run.run} --incident {written.id}")
 
 
 @command.command("list", epilog="Example: trialbook incident list --json")

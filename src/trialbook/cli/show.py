@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from trialbook.cli.context import Context, pass_context
+from trialbook.cli.context import Context, called, pass_context
 from trialbook.cli.corrections import correction_parts, run_correction_parts
 from trialbook.cli.reading import open_reader
 from trialbook.cli.terminal import (
@@ -136,11 +136,11 @@ def _run_parts(results: RunResults, newest: str | None, name: str) -> Iterable[P
     folder = f"runs/{plan.path}"
     rows = [("folder", folder), ("commits", f"{_log(name)} -- {shlex.quote(folder)}")]
     rows.append(("plan", f"git show {name}:./{shlex.quote(folder)}/plan.json"))
-    rows.append(("trials", f"trialbook show {plan.run}/TASK/CONFIGURATION/r1"))
+    rows.append(("trials", f"{called()} show {plan.run}/TASK/CONFIGURATION/r1"))
     if newest:
         rows.append(("results", f"{folder}/{newest}"))
     if newest is None:
-        rows.append(("next", f"trialbook resume {plan.run}"))
+        rows.append(("next", f"{called()} resume {plan.run}"))
     yield from lines(rows)
 
 

@@ -29,11 +29,11 @@ def command(context: Context, *, as_json: bool) -> None:
     elif rows:
         context.result(_text(context, rows))
     else:
-        context.say("no runs yet; the next command: trialbook eval SUITE")
+        context.say(f"no runs yet; the next command: {context.program} eval SUITE")
 
 
-def _next(row: RunProgress) -> str:
-    return f"trialbook {'show' if row.closed else 'resume'} {row.run.run}"
+def _next(row: RunProgress, program: str = "trialbook") -> str:
+    return f"{program} {'show' if row.closed else 'resume'} {row.run.run}"
 
 
 def _json(row: RunProgress) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def _text(context: Context, rows: Sequence[RunProgress]) -> str:
     ]
     shown = table(columns, [_cells(row) for row in rows])
     waiting = [row for row in rows if not row.closed] or rows[-1:]
-    following = lines(("next", _next(row)) for row in waiting)
+    following = lines(("next", _next(row, context.program)) for row in waiting)
     return render([shown, "", *following], colour=context.colour)
 
 

@@ -80,9 +80,9 @@ def new(context: Context, *, name: str) -> int:
         context.result(str(path))
     context.say("")
     context.say(f"next   look at suites/{name}/suite.yaml")
-    context.say(f"       trialbook suite check {name}")
-    context.say(f"       trialbook eval {name}")
-    context.say(f"       trialbook task new {name} TASK")
+    context.say(f"       {context.program} suite check {name}")
+    context.say(f"       {context.program} eval {name}")
+    context.say(f"       {context.program} task new {name} TASK")
     return ExitCode.DONE
 
 

@@ -69,7 +69,7 @@ def new(  # noqa: PLR0913 - click hands every option over by name
         context.result(str(path))
     context.say("")
     context.say(f"next   write suites/{suite}/tasks/{name}/brief.md and checks.yaml")
-    context.say(f"       trialbook suite check {suite}")
+    context.say(f"       {context.program} suite check {suite}")
     for problem in made.left:
         context.say(f"left   {problem}")
     return ExitCode.DONE

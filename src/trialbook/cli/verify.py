@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 from rich.live import Live
 
-from trialbook.cli.context import Context, pass_context
+from trialbook.cli.context import Context, called, pass_context
 from trialbook.cli.terminal import Column, Part, Text, block, heading, render, safe, table
 from trialbook.errors import ExitCode
 from trialbook.formats.records import plain
@@ -131,7 +131,7 @@ def _parts(verdict: Verdict, *, explain: bool) -> Iterator[Part]:
         yield ""
     yield _summary(verdict)
     if verdict.faults and not explain:
-        yield safe("next     trialbook verify --explain")
+        yield safe(f"next     {called()} verify --explain")
 
 
 def _line(fault: Fault) -> Part:

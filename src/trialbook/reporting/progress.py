@@ -14,8 +14,8 @@ from trialbook.storage.rows import rows
 class RunProgress:
     """One run: how it is counted, in all and by configuration, and how far it came.
 
-    ``finished`` counts slots with at least one trial on record. ``closed`` says whether its results
-    are written.
+    ``finished`` counts slots that have a trial and none due by the plan's policy. ``closed`` says
+    whether its results are written.
     """
 
     run: RunRef
@@ -41,7 +41,9 @@ def progress_of(reader: Reader, run: RunRef) -> RunProgress:
         protocol=plan.protocol,
         status=plan.status,
         closed=reader.is_closed(run),
-        finished=sum(bool(chain.outcomes) for chain in found),
+        finished=sum(
+            bool(chain.outcomes) and not plan.allows_rerun(chain.outcomes) for chain in found
+        ),
         total=count(found),
         configurations={
             name: count([chain for chain in found if chain.slot.configuration == name])
