@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from trialbook.errors import Interrupted, Refused, UserError
+from trialbook.errors import EnvironmentProblem, Interrupted, Refused, UserError
 from trialbook.formats.records import to_json
 from trialbook.model.digest import sha256
 from trialbook.model.plan import Plan, SlotKey
@@ -152,6 +153,19 @@ def bring_into_step(root: Path, system: System, ref: RunRef) -> None:
     ledger.close()
 
 
+@contextmanager
+def _telling_how_to_go_on(run: str) -> Iterator[None]:
+    """Let trouble with disk or git say what to do when it is over, not only what it was."""
+    try:
+        yield
+    except EnvironmentProblem as problem:
+        if "trialbook resume" in problem.hint:
+            raise
+        before = f"{problem.hint}; then " if problem.hint else ""
+        hint = f"{before}`trialbook resume {run}` goes on, nothing that was finished is lost"
+        raise EnvironmentProblem(problem.message, hint=hint) from problem
+
+
 class _Run:
     """The state of a run while it is carried out."""
 
@@ -192,7 +206,7 @@ class _Run:
                     hint="wait for it, or stop it with Ctrl-C where it runs",
                 )
             self._journal.clear()
-            with rooms(self._bench.system) as work:
+            with _telling_how_to_go_on(self._plan.run), rooms(self._bench.system) as work:
                 self._use = replace(self._use, work=work)
                 try:
                     return self._go(first, choose)
@@ -259,7 +273,7 @@ class _Run:
             self._use.spec(slot, replaced, note.incident),
             started=note.started,
             finished=timestamp(self._bench.system.now()),
-            reason="the runner was killed while the trial ran",
+            reason="the runner ended while the trial ran",
         )
 
     def _place(self, path: str) -> tuple[SlotKey, int]:
