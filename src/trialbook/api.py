@@ -194,7 +194,7 @@ class Assignment:
     and lies outside the workspace. ``files`` is the agent's own read-only folder (configuration key
     ``files``, or the reference where the configuration hands it over), or None. ``output`` is where
     extra artifacts go. ``home`` is fresh and empty. ``python`` is the interpreter of the task's
-    toolchain, or the runner's own; a command in the sandbox can run it.
+    toolchain, or a bare one without packages; a command in the sandbox can run it.
     """
 
     task: str

@@ -49,6 +49,17 @@ def python_of(
     return str(python)
 
 
+def bare_python() -> str:
+    """The interpreter that trialbook's own environment was made from.
+
+    For agents of tasks without a toolchain: nothing that is installed beside trialbook is theirs to
+    see.
+    """
+    name = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    base = Path(sys.base_prefix, "bin", name)
+    return str(base) if base.is_file() else sys.executable
+
+
 def _install(folder: Path, requirements: Path, system: System) -> None:
     steps = (
         ["-m", "venv", "--without-pip", str(folder)],

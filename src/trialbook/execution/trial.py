@@ -28,7 +28,7 @@ from trialbook.execution.classify import process_evidence, with_memory_named
 from trialbook.execution.launch import Launcher
 from trialbook.execution.prepare import Supplies, agent_files, starting_point
 from trialbook.execution.room import Room, environment_of
-from trialbook.execution.toolchain import python_of
+from trialbook.execution.toolchain import bare_python, python_of
 from trialbook.execution.workspace import Template, TemplateObjects, template, unpack
 from trialbook.model.suite import Limits
 from trialbook.model.trial import (
@@ -138,7 +138,8 @@ class TrialRunner:
                     system=self.system,
                 )
             with self._stage(found, "agent"):
-                self._run_agent(spec, room, python, supplies, found)
+                own = python if spec.task.toolchain else bare_python()
+                self._run_agent(spec, room, own, supplies, found)
         with self._stage(found, "capture"):
             found.change = capture(
                 room.workspace,
