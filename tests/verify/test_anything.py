@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.verify.book import BASE, Book, Recipe, add_run
+from tests.verify.book import BASE, BROKEN, Book, Recipe, add_run
 
 OTHER = "20261130T160000Z-aaaaaa"
 LOCK = "suites/demo/locks/1.json"
@@ -125,3 +126,58 @@ def test_what_is_done_beside_the_ledger_is_never_a_fault(
 
 def test_every_file_of_a_run_is_a_record(world: World) -> None:
     assert len([path for path in world.records if path.startswith(BASE)]) > 40
+
+
+TEXTS = [
+    f"{BASE}/plan.json",
+    f"runs/demo/{OTHER}/plan.json",
+    f"{BASE}/large/new/r1/trial.json",
+    f"{BASE}/{BROKEN.trial_path(1)}/trial.json",
+    f"{BASE}/large/new/r1/grades/checks.json",
+]
+
+
+def _leaves(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    if isinstance(value, dict) and value:
+        return [leaf for key, inner in value.items() for leaf in _leaves(inner, (*path, key))]
+    if isinstance(value, list) and value:
+        return [leaf for n, inner in enumerate(value) for leaf in _leaves(inner, (*path, n))]
+    return [path]
+
+
+values = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(min_value=-2, max_value=10**20),
+    st.text(max_size=8),
+    st.sampled_from(
+        ["", "accepted", "../..", "a/b", "0" * 40, "2026-11-30T15:00:00.000Z", "é\x1b"]
+    ),
+    st.just([]),
+    st.just({}),
+)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(record=places, leaf=places, value=values, drop=st.booleans())
+def test_no_value_in_a_record_is_too_strange_to_be_told(
+    world: World, record: int, leaf: int, value: object, drop: bool
+) -> None:
+    book = world.book
+    path = TEXTS[record % len(TEXTS)]
+    whole = json.loads(book.file(path, world.head))
+    found = _leaves(whole)
+    *way, last = found[leaf % len(found)]
+    inner = whole
+    for step in way:
+        inner = inner[step]
+    if inner[last] == value and not drop:
+        return
+    if drop:
+        del inner[last]
+    else:
+        inner[last] = value
+    book.move(world.head)
+    text = json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+    guilty = book.commit({path: text.encode("utf-8", "surrogatepass")})
+    assert guilty in {fault.commit for fault in book.verify().faults}

@@ -10,7 +10,7 @@ import pytest
 from tests.recorded import a_grade
 from tests.verify.book import BASE, BROKEN, PATCH, Book, Bundles, changed
 
-from trialbook.formats.records import to_json
+from trialbook.formats.records import from_json, to_json
 from trialbook.model.digest import sha256
 from trialbook.model.grade import Grade, GradeStatus
 from trialbook.model.outcome import Outcome
@@ -324,6 +324,23 @@ def test_one_repetition_less_is_another_schedule(cook: Cook) -> None:
     faults = book.verify().faults
     assert {fault.code.value for fault in faults} == {"schedule-differs"}
     assert "gives 8 slots, the plan has 7" in faults[0].detail
+
+
+@pytest.mark.parametrize("accept", ["((", "", "checks and"])
+def test_an_acceptance_expression_that_is_none_is_told(cook: Cook, accept: str) -> None:
+    book = cook()
+    plan = from_json(Plan, book.file(f"{BASE}/plan.json"), "plan")
+    book.commit({f"{BASE}/plan.json": to_json(replace(plan, accept=accept))})
+    told = [f.detail for f in book.verify().faults if f.code.value == "outcome-differs"]
+    assert told
+    assert "acceptance expression cannot be read" in told[0]
+
+
+def test_a_plan_of_a_size_that_nobody_can_make_is_told(cook: Cook) -> None:
+    book = cook()
+    plan = from_json(Plan, book.file(f"{BASE}/plan.json"), "plan")
+    book.commit({f"{BASE}/plan.json": to_json(replace(plan, repetitions=10**18))})
+    assert "schedule-differs" in book.codes()
 
 
 def honest(cook: Cook, **steps: Any) -> None:

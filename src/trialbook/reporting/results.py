@@ -96,12 +96,15 @@ class RunResults:
     standings: Mapping[str, Standing] = field(default_factory=dict)
     incidents: tuple[Incident, ...] = ()
     regrades: tuple[Regrade, ...] = ()
+    _summary: list[Summary] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @property
     def summary(self) -> Summary:
         """The run in numbers."""
-        changed = {path for path, standing in self.standings.items() if standing.changed}
-        return summarise(self.plan, self.trials, changed)
+        if not self._summary:
+            changed = {path for path, standing in self.standings.items() if standing.changed}
+            self._summary.append(summarise(self.plan, self.trials, changed))
+        return self._summary[0]
 
     def standing(self, trial: Trial) -> Standing:
         """What was recorded of a trial, and what changed it."""

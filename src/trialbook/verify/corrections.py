@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from trialbook.model.acceptance import PolicyError
 from trialbook.model.amendment import Amendment, correction_problem
 from trialbook.model.digest import sha256
 from trialbook.model.generation import Generation
@@ -142,7 +143,10 @@ class CorrectionCheck:
     def _outcome(
         self, trial: RegradedTrial, one: Checked, grades: dict[str, Grade], shown: str
     ) -> None:
-        decided = self._rules.decide(self._run.plan.accept, grades)
+        try:
+            decided = self._rules.decide(self._run.plan.accept, grades)
+        except PolicyError:
+            return  # A fault of the trial's own record already.
         allowed = {decided}
         if one.trial.graded_anyway and decided is not Outcome.POLICY_VIOLATION:
             passes = decided is Outcome.ACCEPTED and not self._run.plan.limits_are_failures

@@ -76,7 +76,7 @@ class _Level(IntEnum):
 
 
 _ID = 20
-_FOLDER_MODE = b"40000 "
+_MOST_PLACES = 50_000
 _PLAN = PLAN.encode()
 _NO_TASKS = frozenset(name.encode() for name in (GENERATIONS, INCIDENTS, REGRADES))
 
@@ -141,6 +141,7 @@ class HistoryWalk:
         self._commit = b""
         self._whole = True
         self._plans: dict[bytes, bytes] = {}
+        self._known: dict[tuple[_Place, bytes], _Place | None] = {}
         self._losses = 0
         self._additions = 0
         self.history = History()
@@ -195,14 +196,19 @@ class HistoryWalk:
 
     def _inner(self, place: _Place, new: bytes, was: bytes, old: frozenset[bytes]) -> _Place | None:
         """The place of a folder that is there before and after, or None for anything else."""
-        if new[:-_ID] != was[:-_ID] or not new.startswith(_FOLDER_MODE):
+        head = new[:-_ID]
+        if head != was[:-_ID]:
             return None
-        entry = entry_of(new)
-        level = self._level_below(place, entry)
-        if level is None:
-            return None
-        planned = self._has_plan(place, [old]) if place.level is _Level.RUN else place.planned
-        return self._inside(place, entry.name, level, planned=planned)
+        if place.level is _Level.RUN:
+            place = place._replace(planned=self._has_plan(place, [old]))
+        key = place, head
+        if key not in self._known:
+            if len(self._known) > _MOST_PLACES:
+                self._known.clear()
+            entry = entry_of(new)
+            level = self._level_below(place, entry)
+            self._known[key] = None if level is None else self._inside(place, entry.name, level)
+        return self._known[key]
 
     def _has_plan(self, place: _Place, before: list[frozenset[bytes]]) -> bool:
         """Whether a parent has the plan of the run."""
@@ -280,12 +286,10 @@ class HistoryWalk:
         rule = _BELOW[place.level]
         return rule(entry.name) if callable(rule) else rule
 
-    def _inside(
-        self, place: _Place, name: bytes, level: _Level, *, planned: bool | None = None
-    ) -> _Place:
+    def _inside(self, place: _Place, name: bytes, level: _Level) -> _Place:
         path = place.path + b"/" + name if place.path else name
         run = path[len(self._prefix) + 5 :] if level is _Level.RUN else place.run
-        return _Place(level, path, run, place.planned if planned is None else planned)
+        return _Place(level, path, run, place.planned)
 
     def _lost(self, place: _Place, old: Entry, new: Entry | None) -> None:
         """A file or folder that was there is changed or gone: a fault in a run, and for a lock."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trialbook.model.acceptance import PolicyError
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import Plan
 from trialbook.model.process import Ended
@@ -26,7 +27,10 @@ def outcome_problem(plan: Plan, trial: Trial, grades: Grades, rules: Rules) -> s
 
 
 def _by_grades(plan: Plan, trial: Trial, grades: Grades, rules: Rules) -> str | None:
-    decided = rules.decide(plan.accept, grades)
+    try:
+        decided = rules.decide(plan.accept, grades)
+    except PolicyError as error:
+        return f"the plan's acceptance expression cannot be read: {error}"
     if not trial.graded_anyway:
         cut_off = trial.outcome is Outcome.CANCELLED and decided is Outcome.GRADER_FAILURE
         if trial.outcome is decided or cut_off:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from trialbook.model.digest import digest_of_files
-from trialbook.model.plan import SCHEDULE_METHOD, Plan, PlannedSlot, schedule
+from trialbook.model.plan import SCHEDULE_METHOD, Plan, schedule
 from trialbook.verify.codes import Code
 from trialbook.verify.findings import Findings
 
 
-def check_plan(plan: Plan, run: str, path: str, findings: Findings) -> None:
-    """Check a plan by itself.
+def check_plan(plan: Plan, run: str, path: str, findings: Findings) -> bool:
+    """Check a plan by itself; gives whether its schedule is the one that its seed gives.
 
     Args:
         plan: The plan.
@@ -19,35 +19,30 @@ def check_plan(plan: Plan, run: str, path: str, findings: Findings) -> None:
     """
     if plan.path != run:
         findings.fault(Code.PLAN_MISPLACED, f"it is the plan of {plan.path}", path=path)
-    _check_schedule(plan, path, findings)
     _check_digests(plan, path, findings)
+    problem = _schedule_problem(plan)
+    if problem is not None:
+        findings.fault(Code.SCHEDULE_DIFFERS, problem, path=path)
+    return problem is None
 
 
-def _check_schedule(plan: Plan, path: str, findings: Findings) -> None:
+def _schedule_problem(plan: Plan) -> str | None:
+    """Where the schedule is not what its seed gives, in words, or None."""
     if plan.schedule_method != SCHEDULE_METHOD:
-        detail = f"the method {plan.schedule_method!r} is not known here"
-        findings.fault(Code.SCHEDULE_DIFFERS, detail, path=path)
-        return
-    wanted = tuple(
-        PlannedSlot(task=slot.task, configuration=slot.configuration, repetition=slot.repetition)
-        for slot in schedule(
-            plan.seed,
-            f"{plan.suite}@{plan.protocol}",
-            list(plan.tasks),
-            list(plan.configurations),
-            plan.repetitions,
-        )
+        return f"the method {plan.schedule_method!r} is not known here"
+    size = len(plan.tasks) * len(plan.configurations) * max(plan.repetitions, 0)
+    if size != len(plan.schedule):
+        return f"the seed gives {size} slots, the plan has {len(plan.schedule)}"
+    wanted = schedule(
+        plan.seed,
+        f"{plan.suite}@{plan.protocol}",
+        list(plan.tasks),
+        list(plan.configurations),
+        plan.repetitions,
     )
-    if plan.schedule == wanted:
-        return
-    pairs = enumerate(zip(plan.schedule, wanted, strict=False))
-    shorter = min(len(plan.schedule), len(wanted))
-    place = next((number for number, (one, other) in pairs if one != other), shorter)
-    detail = (
-        f"the seed {plan.seed} gives {len(wanted)} slots, the plan has {len(plan.schedule)}; they "
-        f"differ from slot {place + 1} on"
-    )
-    findings.fault(Code.SCHEDULE_DIFFERS, detail, path=path)
+    pairs = enumerate(zip(plan.schedule, wanted, strict=True), start=1)
+    place = next((number for number, (one, other) in pairs if one.key != other), None)
+    return None if place is None else f"the seed gives another order from slot {place} on"
 
 
 def _check_digests(plan: Plan, path: str, findings: Findings) -> None:

@@ -14,7 +14,7 @@ from trialbook.model.plan import Plan, SlotKey
 from trialbook.model.runfiles import PLAN, REPORT, RESULTS, FileKind, place_of, rerun_of
 from trialbook.model.trial import Trial
 from trialbook.storage.objects import DIRECTORY, REGULAR
-from trialbook.storage.raw_objects import Entry
+from trialbook.storage.raw_objects import DamagedObject, Entry, MissingObject, entry_of
 from trialbook.verify.codes import Code
 from trialbook.verify.corrections import CorrectionCheck
 from trialbook.verify.findings import Findings
@@ -57,6 +57,7 @@ class RunCheck:
         self._rules = rules
         self._folder = f"runs/{path}"
         self._head = b""
+        self._sound = False
         self._answer = RunAnswer(path=path, findings=findings)
 
     def check(self, tree: bytes, head: bytes) -> RunAnswer:
@@ -111,14 +112,25 @@ class RunCheck:
     def _listing(self, oid: bytes, path: str) -> list[Entry]:
         return self._trees.listing(oid, os.fsencode(f"{self._folder}/{path}"), self._head)
 
-    def _flat(self, oid: bytes, path: str, prefix: str = "") -> dict[str, Entry]:
+    def _flat(self, oid: bytes, path: str) -> dict[str, Entry]:
+        """Every file below a folder, by its path in the folder."""
         found: dict[str, Entry] = {}
-        for entry in self._listing(oid, path):
-            name = prefix + os.fsdecode(entry.name)
-            if entry.mode == DIRECTORY:
-                found |= self._flat(entry.oid, path, name + "/")
-            else:
-                found[name] = entry
+        pending = [("", oid)]
+        while pending:
+            prefix, folder = pending.pop()
+            try:
+                entries = self._trees.objects.tree(folder)
+            except (MissingObject, DamagedObject) as error:
+                place = os.fsencode(f"{self._folder}/{path}/{prefix}".rstrip("/"))
+                self._trees.tell(error, folder, place, self._head)
+                continue
+            for raw in entries:
+                entry = entry_of(raw)
+                name = prefix + entry.name.decode("utf-8", "surrogateescape")
+                if entry.mode == DIRECTORY:
+                    pending.append((name + "/", entry.oid))
+                else:
+                    found[name] = entry
         return found
 
     def _own_files(self, files: dict[str, Entry]) -> dict[str, bytes]:
@@ -153,7 +165,7 @@ class RunCheck:
         plan = read_record(Plan, data, path, self._findings)
         if plan is None:
             return None
-        check_plan(plan, self._answer.path, path, self._findings)
+        self._sound = check_plan(plan, self._answer.path, path, self._findings)
         self._answer.plan_path = path
         self._answer.locked = plan.status != "draft"
         return RunPlan(plan=plan, sha256=sha256(data), path=self._folder)
@@ -192,6 +204,14 @@ class RunCheck:
     ) -> None:
         """Make results and report again; what differs may still follow from an earlier commit."""
         there = [name for name in (RESULTS, REPORT) if name in contents]
+        if not self._sound:
+            self._findings.not_checked(
+                "results and report",
+                f"the plan of {plan.path} has not the schedule of its seed",
+                "they can be made again once that fault is explained",
+            )
+            self._answer.generations = ()
+            return
         self._answer.unsettled = tuple(there)
         if corrected:
             return
@@ -201,7 +221,10 @@ class RunCheck:
             )
             for one in checked.values()
         }
-        made = self._rules.derived(plan, _ordered(checked), grades)
+        try:
+            made = self._rules.derived(plan, _ordered(checked), grades)
+        except (KeyError, ValueError):
+            return  # Records that no program wrote; what is said of them is said elsewhere.
         self._answer.unsettled = tuple(name for name in there if made[name] != contents[name])
 
     def _check_hidden(self, missing: Sequence[SlotKey], results: bytes) -> None:

@@ -45,7 +45,7 @@ class Trees:
             try:
                 kept = frozenset(self.objects.tree(oid))
             except (MissingObject, DamagedObject) as error:
-                self._tell(error, oid, path, commit)
+                self.tell(error, oid, path, commit)
                 return None
         if self._entries > _MOST_ENTRIES:
             # What nobody asked for since the last time goes.
@@ -59,7 +59,7 @@ class Trees:
         try:
             return [entry_of(raw) for raw in self.objects.tree(oid)]
         except (MissingObject, DamagedObject) as error:
-            self._tell(error, oid, path, commit)
+            self.tell(error, oid, path, commit)
         return []
 
     def blob(self, oid: bytes, path: bytes, commit: bytes) -> bytes | None:
@@ -67,7 +67,7 @@ class Trees:
         try:
             return self.objects.read(oid, BLOB)
         except (MissingObject, DamagedObject) as error:
-            self._tell(error, oid, path, commit)
+            self.tell(error, oid, path, commit)
         return None
 
     def check(self, entry: Entry, path: bytes, commit: bytes) -> None:
@@ -92,7 +92,8 @@ class Trees:
         """A path of the repository as people read it: relative to the ledger's root."""
         return path_to_text(path.removeprefix(self._prefix))
 
-    def _tell(self, error: Exception, oid: bytes, path: bytes, commit: bytes) -> None:
+    def tell(self, error: Exception, oid: bytes, path: bytes, commit: bytes) -> None:
+        """An object that was to be read at a path is missing or damaged."""
         if oid in self._told:
             return
         self._told.add(oid)

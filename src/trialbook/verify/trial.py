@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from trialbook.model.runfiles import PATCH, TRIAL, FileKind, place_of
 from trialbook.model.trial import GradeSummary, Trial
 from trialbook.storage.large import FULL_FOLDER, cut_problem
 from trialbook.storage.objects import REGULAR
-from trialbook.storage.raw_objects import Entry
+from trialbook.storage.raw_objects import BLOB, DamagedObject, Entry, MissingObject
 from trialbook.verify.codes import Code
 from trialbook.verify.findings import Findings
 from trialbook.verify.outcome import outcome_problem
@@ -89,14 +90,15 @@ class TrialCheck:
     def _contents(self, folder: str, files: dict[str, Entry]) -> dict[str, bytes]:
         """Every file's bytes. What cannot be read is a fault already, and left out."""
         found: dict[str, bytes] = {}
+        read = self.trees.objects.read
         for path, entry in files.items():
-            shown = f"{folder}/{path}"
             if entry.mode != REGULAR:
-                self._fault(Code.FILE_MODE, f"its mode is {entry.mode:06o}", shown)
+                self._fault(Code.FILE_MODE, f"its mode is {entry.mode:06o}", f"{folder}/{path}")
                 continue
-            data = self.trees.blob(entry.oid, shown.encode("utf-8", "surrogateescape"), self.head)
-            if data is not None:
-                found[path] = data
+            try:
+                found[path] = read(entry.oid, BLOB)
+            except (MissingObject, DamagedObject) as error:
+                self.trees.tell(error, entry.oid, os.fsencode(f"{folder}/{path}"), self.head)
         return found
 
     def _artifacts(

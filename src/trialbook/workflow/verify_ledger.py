@@ -216,8 +216,8 @@ class _Verification:
             made = regenerate(Reader.open(self._root, commit), _ref(run))
         except TrialbookError as error:
             problem = f"it cannot be made again from the records of {commit}: {error.message}"
-        except KeyError as error:
-            problem = f"it cannot be made again: the object {_object(error)} is not there"
+        except (KeyError, ValueError) as error:
+            problem = f"it cannot be made again from the records of {commit}: {error!r}"
         for name, data in there.items():
             if data is not None and made.get(name) != data:
                 path = f"runs/{run}/{folder}{name}"
@@ -298,11 +298,6 @@ class _Verification:
 
     def _say(self, stage: str, done: int, total: int) -> None:
         self._progress(stage, done, total)
-
-
-def _object(error: KeyError) -> str:
-    name = error.args[0] if error.args else ""
-    return name.decode("ascii", "replace") if isinstance(name, bytes) else str(name)
 
 
 def _ref(run: str) -> RunRef:

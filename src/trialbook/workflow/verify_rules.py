@@ -19,6 +19,7 @@ from trialbook.model.standing import standing_of
 from trialbook.model.trial import Trial
 from trialbook.reporting.report import render_report
 from trialbook.reporting.results import RunResults, results_csv
+from trialbook.storage.objects import is_oid
 from trialbook.storage.patching import apply_to_tree
 from trialbook.storage.repository import DIRECTORY, Store
 from trialbook.storage.trees import overlay_tree
@@ -89,6 +90,8 @@ class Patches:
         if trial.workspace is None:
             raise Refused("the record has a patch, and no baseline")
         baseline = trial.workspace.baseline_tree
+        if not is_oid(baseline):
+            raise Refused(f"the recorded baseline is {baseline!r}, which is no tree")
         if not patch:
             return baseline
         key = baseline, sha256(patch)
@@ -114,7 +117,7 @@ class Patches:
         try:
             if self._made(plan, trial) == baseline:
                 return True
-        except (KeyError, EnvironmentProblem, Refused):
+        except (KeyError, ValueError, EnvironmentProblem, Refused):
             pass
         self._missing.add(baseline)
         return False

@@ -7,12 +7,14 @@ import os
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
+from trialbook.errors import EnvironmentProblem
 from trialbook.storage.files import fresh_folder
 from trialbook.storage.raw_objects import RawObjects
 from trialbook.verify.findings import Findings
@@ -68,9 +70,19 @@ def running(jobs: Sequence[RunJob], *, several: bool) -> Iterator[Iterator[RunAn
     with ProcessPoolExecutor(workers, mp_context=context) as pool:
         try:
             futures = [pool.submit(check_run, job) for job in jobs]
-            yield (future.result() for future in as_completed(futures))
+            yield map(_result, as_completed(futures))
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _result(future: Future[RunAnswer]) -> RunAnswer:
+    try:
+        return future.result()
+    except BrokenProcessPool as error:
+        raise EnvironmentProblem(
+            "a process that checked a run was killed",
+            hint="perhaps for its memory; `trialbook verify --run RUN` checks one run at a time",
+        ) from error
 
 
 @contextmanager
