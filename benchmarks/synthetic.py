@@ -1,4 +1,4 @@
-"""Ledgers of any size that look like real ones: made from numbers, the same every time."""
+"""Ledgers of any size that look like real ones, and verify: made from numbers, always the same."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
+from benchmarks.timing import run
 from trialbook.formats.records import to_json
-from trialbook.model.digest import sha256
+from trialbook.grading.accept import decide
+from trialbook.model.acceptance import parse_policy
+from trialbook.model.digest import digest_of_files, sha256
 from trialbook.model.grade import Check, Grade, GradeStatus
-from trialbook.model.outcome import Outcome
 from trialbook.model.plan import (
     Plan,
     PlannedConfiguration,
@@ -18,6 +21,7 @@ from trialbook.model.plan import (
     PlannedTask,
     Runner,
     SlotKey,
+    schedule,
 )
 from trialbook.model.suite import Limits, Network
 from trialbook.model.trial import (
@@ -34,7 +38,9 @@ from trialbook.model.trial import (
     Usage,
     WorkspaceRecord,
 )
+from trialbook.storage.folders import IdsOnly
 from trialbook.storage.ledger import RUN_ATTRIBUTES
+from trialbook.storage.objects import DIRECTORY, REGULAR, TreeEntry, blob_oid
 
 TASKS, CONFIGURATIONS, REPETITIONS = 100, ("candidate", "current"), 5
 TRIALS_PER_RUN = TASKS * len(CONFIGURATIONS) * REPETITIONS
@@ -61,17 +67,36 @@ class Entry:
     message: str
 
 
+def start(folder: Path) -> Path:
+    """A bare repository with a suite in it and no runs."""
+    seed = folder.with_name(folder.name + "-start")
+    source = seed / "suites/refunds/snapshots/service/src/service.py"
+    source.parent.mkdir(parents=True)
+    source.write_bytes(_SERVICE)
+    (seed / "suites/refunds/suite.yaml").write_bytes(_SUITE)
+    run("git", "init", "-q", "-b", "main", cwd=seed)
+    run("git", "add", "-A", cwd=seed)
+    identity = ("-c", "user.name=x", "-c", "user.email=x@localhost")
+    run("git", *identity, "commit", "-q", "-m", "start", cwd=seed)
+    run("git", "clone", "-q", "--bare", str(seed), str(folder), cwd=folder.parent)
+    return folder
+
+
 def plan_of(number: int) -> Plan:
     """The plan of the run with this number."""
     limits = Limits()
+    files = {"suites/refunds/suite.yaml": sha256(_SUITE)}
+    seed = str(number)
+    names = _task_names()
+    slots = schedule(seed, "refunds@3", names, list(CONFIGURATIONS), REPETITIONS)
     return Plan(
         run=f"202611{1 + number // 24 % 28:02}T{number % 24:02}0000Z-{number:06x}",
         suite="refunds",
         protocol=3,
-        status="locked",
+        status="draft",
         decision="Should small fixes go to the candidate?",
         created="2026-11-30T15:00:00.000Z",
-        seed=str(number),
+        seed=seed,
         repetitions=REPETITIONS,
         jobs=2,
         accept="acceptance and checks",
@@ -80,15 +105,15 @@ def plan_of(number: int) -> Plan:
         limits_are_failures=True,
         runner=Runner(trialbook="0", python="3.11", platform="linux", git=None, cpus=2),
         plugins=(),
-        suite_digest=_hex("suite", 64),
-        files={},
+        suite_digest=digest_of_files(files),
+        files=files,
         configurations={name: _configuration(limits) for name in CONFIGURATIONS},
-        tasks={name: _task(name, limits) for name in _task_names()},
+        tasks={name: _task(name, limits) for name in names},
         schedule=tuple(
             PlannedSlot(
                 task=slot.task, configuration=slot.configuration, repetition=slot.repetition
             )
-            for slot in _slots()
+            for slot in slots
         ),
     )
 
@@ -99,27 +124,19 @@ def plan_files(plan: Plan) -> dict[str, bytes]:
     return {f"{base}/plan.json": to_json(plan), f"{base}/.gitattributes": RUN_ATTRIBUTES}
 
 
-def entries(plan: Plan) -> Iterator[Entry]:
-    """Every trial of a run, in the order in which they end: repetition by repetition."""
+def entries(plan: Plan, commit: str) -> Iterator[Entry]:
+    """Every trial of a run whose plan a commit added, in the order of its schedule."""
     digest = sha256(to_json(plan))
-    for slot in _slots():
-        yield _entry(plan, slot, digest)
-
-
-def _slots() -> Iterator[SlotKey]:
-    for repetition in range(1, REPETITIONS + 1):
-        for task in _task_names():
-            for configuration in CONFIGURATIONS:
-                yield SlotKey(task, configuration, repetition)
+    for slot in plan.schedule:
+        yield _entry(plan, slot.key, (commit, digest))
 
 
 def _task_names() -> list[str]:
     return [f"{_hex(str(number), 6)}-{_WORDS[number % len(_WORDS)]}" for number in range(TASKS)]
 
 
-def _entry(plan: Plan, slot: SlotKey, digest: str) -> Entry:
-    seed = f"{plan.run}/{slot.trial_path(0)}"
-    bundle = _bundle(plan, slot, digest, seed)
+def _entry(plan: Plan, slot: SlotKey, planned: tuple[str, str]) -> Entry:
+    bundle = _bundle(plan, slot, planned, f"{plan.run}/{slot.trial_path(0)}")
     base = f"runs/{plan.path}/{bundle.record.path}"
     files = {f"{base}/{name}": data for name, data in bundle.files.items()}
     files[f"{base}/trial.json"] = to_json(bundle.record)
@@ -132,17 +149,17 @@ def _entry(plan: Plan, slot: SlotKey, digest: str) -> Entry:
     )
 
 
-def _bundle(plan: Plan, slot: SlotKey, digest: str, seed: str) -> TrialBundle:
+def _bundle(plan: Plan, slot: SlotKey, planned: tuple[str, str], seed: str) -> TrialBundle:
     passed = _number(seed, 4)
-    accepted = passed == 3  # noqa: PLR2004 - of three checks
     minute = _number(seed + "m", 60)
-    patch = _patch(seed)
+    patch, tree = _change(seed)
     grades = tuple(_grade(name, seed, passed) for name in ("acceptance", "checks"))
     files = {f"grades/{grade.grader}.json": to_json(grade) for grade in grades}
     files["change.patch"] = patch
-    files["sessions/1/attempt-1/prompt.md"] = f"# {slot.task}\n\n{_prose(slot.task, 60)}\n".encode()
+    files["sessions/1/attempt-1/prompt.md"] = _brief(slot.task)
     files["sessions/1/attempt-1/stdout.txt"] = f"{_prose(seed, 80)}\n".encode()
-    tree = _hex(seed + "tree", 40)
+    by_name = {grade.grader: grade for grade in grades}
+    outcome, reason = decide(parse_policy(plan.accept), by_name)
     record = Trial(
         run=plan.run,
         suite=plan.suite,
@@ -151,10 +168,10 @@ def _bundle(plan: Plan, slot: SlotKey, digest: str, seed: str) -> TrialBundle:
         task=slot.task,
         configuration=slot.configuration,
         repetition=slot.repetition,
-        outcome=Outcome.ACCEPTED if accepted else Outcome.REJECTED,
-        reason=f"{passed} of 3 checks passed",
-        plan_commit=_hex(plan.run, 40),
-        plan_sha256=digest,
+        outcome=outcome,
+        reason=reason,
+        plan_commit=planned[0],
+        plan_sha256=planned[1],
         started=f"2026-11-30T15:{minute:02}:00.{_number(seed, 1000):03}Z",
         finished=f"2026-11-30T16:{minute:02}:30.{_number(seed + 'f', 1000):03}Z",
         agent=AgentRecord(
@@ -166,11 +183,11 @@ def _bundle(plan: Plan, slot: SlotKey, digest: str, seed: str) -> TrialBundle:
         ),
         isolation=_ISOLATION,
         workspace=WorkspaceRecord(
-            source=f"folder {slot.task}",
-            snapshot_tree=_hex(slot.task, 40),
-            baseline_tree=_hex(slot.task, 40),
-            baseline_commit=_hex(slot.task + "c", 40),
-            files=107,
+            source=_SOURCE,
+            snapshot_tree=_TREE,
+            baseline_tree=_TREE,
+            baseline_commit=_hex("baseline", 40),
+            files=1,
             audit=tuple(AuditRow(rule=rule, ok=True) for rule in _RULES),
         ),
         attempts=(Attempt(session=1, attempt=1, process=_process(seed)),),
@@ -181,7 +198,7 @@ def _bundle(plan: Plan, slot: SlotKey, digest: str, seed: str) -> TrialBundle:
             basis="client",
         ),
         change=ChangeRecord(
-            tree=tree, patch_sha256=sha256(patch), files=1, insertions=12, deletions=2
+            tree=tree, patch_sha256=sha256(patch), files=1, insertions=12, deletions=0
         ),
         grades=tuple(_summary(grade) for grade in grades),
         stages=tuple(
@@ -252,14 +269,28 @@ def _summary(grade: Grade) -> GradeSummary:
     )
 
 
-def _patch(seed: str) -> bytes:
-    lines = "".join(f"+    {_prose(seed + str(number), 7)}\n" for number in range(12))
-    return (
-        "diff --git a/src/service.py b/src/service.py\n"
-        f"index {_hex(seed, 40)}..{_hex(seed + 'b', 40)} 100644\n"
-        "--- a/src/service.py\n+++ b/src/service.py\n@@ -10,4 +10,14 @@ class Service:\n"
-        f" context\n-one\n-two\n{lines} end\n"
-    ).encode()
+def _change(seed: str) -> tuple[bytes, str]:
+    """A patch that adds twelve lines, and the tree that it gives."""
+    added = "".join(f"    # {_prose(seed + str(number), 7)}\n" for number in range(12)).encode()
+    new = _SERVICE + added
+    body = b"".join(b"+" + line for line in added.splitlines(keepends=True))
+    patch = (
+        b"diff --git a/src/service.py b/src/service.py\n"
+        b"index %b..%b 100644\n"
+        b"--- a/src/service.py\n+++ b/src/service.py\n@@ -38,3 +38,15 @@\n"
+        b" value_37 = 37\n value_38 = 38\n value_39 = 39\n"
+    ) % (blob_oid(_SERVICE).encode(), blob_oid(new).encode())
+    return patch + body, _tree(new)
+
+
+def _tree(service: bytes) -> str:
+    inside = TreeEntry(b"service.py", REGULAR, blob_oid(service))
+    below = TreeEntry(b"src", DIRECTORY, IdsOnly().add_tree([inside]))
+    return IdsOnly().add_tree([below])
+
+
+def _brief(task: str) -> bytes:
+    return f"# {task}\n\n{_prose(task, 60)}\n".encode()
 
 
 def _configuration(limits: Limits) -> PlannedConfiguration:
@@ -279,9 +310,9 @@ def _configuration(limits: Limits) -> PlannedConfiguration:
         limits=limits,
         parameters={},
         gives_reference=False,
-        digest=_hex("configuration", 64),
+        digest=digest_of_files({}),
         files={},
-        workspaces={},
+        workspaces=dict.fromkeys(_task_names(), _TREE),
     )
 
 
@@ -290,14 +321,14 @@ def _task(name: str, limits: Limits) -> PlannedTask:
         category="small-fix",
         split="development",
         contamination="private",
-        source=f"folder {name}",
-        tree=_hex(name, 40),
-        brief_sha256=_hex(name + "brief", 64),
+        source=_SOURCE,
+        tree=_TREE,
+        brief_sha256=sha256(_brief(name)),
         graders=[],
         limits=limits,
         no_change_expected=False,
         must_escalate=False,
-        digest=_hex(name + "digest", 64),
+        digest=digest_of_files({}),
         files={},
     )
 
@@ -313,3 +344,9 @@ def _number(text: str, below: int) -> int:
 def _prose(seed: str, words: int) -> str:
     digest = hashlib.shake_128(seed.encode()).digest(words)
     return " ".join(_WORDS[byte % len(_WORDS)] for byte in digest)
+
+
+_SUITE = b"suite: refunds\nprotocol: 3\n"
+_SERVICE = "".join(f"value_{number} = {number}\n" for number in range(40)).encode()
+_SOURCE = "folder ../../snapshots/service"
+_TREE = _tree(_SERVICE)

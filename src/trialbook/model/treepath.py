@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 # What git itself refuses in an index, on every platform: `.git` in any case, its short name on
 # NTFS, and both with what NTFS ignores at their end or with a backslash where a slash would be.
@@ -18,6 +19,7 @@ def is_git_name(name: bytes) -> bool:
     return _GIT_NAME.search(name) is not None
 
 
+@lru_cache(maxsize=8192)
 def name_problem(name: bytes) -> str | None:
     """What is wrong with one component of a path, in words, or None."""
     if not name:

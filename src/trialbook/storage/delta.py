@@ -6,12 +6,19 @@ in a few. It looks for a common beginning, a common end, and equal lines in betw
 
 from __future__ import annotations
 
+import struct
+from itertools import accumulate, groupby
+from operator import eq
+
 _SMALLEST = 40
 _LARGEST = 1 << 20
 _LONGEST_COPY = 0xFFFF
 _LONGEST_INSERT = 0x7F
 _SHORTEST_LINE = 7
+_FEW_LINES = 4
 _BLOCK = 1024
+_NEAR = struct.Struct("<BHH").pack
+_FAR = struct.Struct("<BIH").pack
 
 
 def make_delta(base: bytes, target: bytes, *, lines: bool) -> bytes | None:
@@ -24,18 +31,8 @@ def make_delta(base: bytes, target: bytes, *, lines: bool) -> bytes | None:
     """
     if not _SMALLEST <= len(target) <= _LARGEST or not base or len(base) > _LARGEST:
         return None
-    head = _common_start(base, target)
-    tail = _common_end(base, target, min(len(base), len(target)) - head)
-    ops: list[tuple[int, int] | bytes] = []
-    if head:
-        ops.append((0, head))
-    middle = target[head : len(target) - tail]
-    if lines and middle:
-        ops += _by_lines(base, head, len(base) - tail, middle)
-    elif middle:
-        ops.append(middle)
-    if tail:
-        ops.append((len(base) - tail, tail))
+    old = base.splitlines(keepends=True) if lines else []
+    ops = _by_ends(base, target) if len(old) < _FEW_LINES else _by_lines(base, old, target)
     delta = _encoded(len(base), len(target), ops)
     return delta if len(delta) * 2 < len(target) else None
 
@@ -70,34 +67,66 @@ def _common_end(one: bytes, other: bytes, limit: int) -> int:
     return min(at, limit)
 
 
-def _by_lines(base: bytes, start: int, end: int, middle: bytes) -> list[tuple[int, int] | bytes]:
-    places: dict[bytes, int] = {}
-    at = start
-    for line in base[start:end].splitlines(keepends=True):
-        places.setdefault(line, at)
-        at += len(line)
+def _by_ends(base: bytes, target: bytes) -> list[tuple[int, int] | bytes]:
+    head = _common_start(base, target)
+    tail = _common_end(base, target, min(len(base), len(target)) - head)
+    ops: list[tuple[int, int] | bytes] = []
+    if head:
+        ops.append((0, head))
+    if middle := target[head : len(target) - tail]:
+        ops.append(middle)
+    if tail:
+        ops.append((len(base) - tail, tail))
+    return ops
+
+
+def _by_lines(base: bytes, old: list[bytes], target: bytes) -> list[tuple[int, int] | bytes]:
+    new = target.splitlines(keepends=True)
+    places = list(accumulate(map(len, old), initial=0))
+    if len(old) == len(new):
+        return _aligned(old, new, places)
+    return _scattered(base, new, dict(zip(old, places, strict=False)))
+
+
+def _aligned(
+    old: list[bytes], new: list[bytes], places: list[int]
+) -> list[tuple[int, int] | bytes]:
+    """For records of one form: line by line, each with the one at its own place."""
+    ops: list[tuple[int, int] | bytes] = []
+    at = 0
+    for same, run in groupby(map(eq, old, new)):
+        after = at + len(list(run))
+        if same:
+            ops.append((places[at], places[after] - places[at]))
+        else:
+            ops.append(b"".join(new[at:after]))
+        at = after
+    return ops
+
+
+def _scattered(
+    base: bytes, lines: list[bytes], places: dict[bytes, int]
+) -> list[tuple[int, int] | bytes]:
+    """For everything else: each line with an equal one wherever that is."""
     ops: list[tuple[int, int] | bytes] = []
     new: list[bytes] = []
     copied = length = 0
-    for line in middle.splitlines(keepends=True):
+    for line in lines:
         size = len(line)
-        if length and base.startswith(line, copied + length, end):
+        if length and base.startswith(line, copied + length):
             length += size
             continue
         found = places.get(line) if size >= _SHORTEST_LINE else None
-        if found is None and not length:
-            new.append(line)
-            continue
         if length:
             ops.append((copied, length))
             length = 0
         if found is None:
             new.append(line)
-        else:
-            if new:
-                ops.append(b"".join(new))
-                new = []
-            copied, length = found, size
+            continue
+        if new:
+            ops.append(b"".join(new))
+            new = []
+        copied, length = found, size
     if new:
         ops.append(b"".join(new))
     if length:
@@ -117,25 +146,15 @@ def _encoded(base: int, target: int, ops: list[tuple[int, int] | bytes]) -> byte
             offset, length = op
             while length:
                 part_length = min(length, _LONGEST_COPY)
-                _copy(out, offset, part_length)
+                out += _copy(offset, part_length)
                 offset += part_length
                 length -= part_length
     return bytes(out)
 
 
-def _copy(out: bytearray, offset: int, length: int) -> None:
-    at = len(out)
-    out.append(0x80)
-    flags = 0x80
-    for bit in range(4):
-        if byte := offset >> 8 * bit & 0xFF:
-            out.append(byte)
-            flags |= 1 << bit
-    for bit in range(2):
-        if byte := length >> 8 * bit & 0xFF:
-            out.append(byte)
-            flags |= 0x10 << bit
-    out[at] = flags
+def _copy(offset: int, length: int) -> bytes:
+    # Bytes that are zero could be left out; deflated they take next to nothing.
+    return _NEAR(0xB3, offset, length) if offset <= _LONGEST_COPY else _FAR(0xBF, offset, length)
 
 
 def _size(value: int) -> bytes:

@@ -18,6 +18,7 @@ from trialbook.errors import EnvironmentProblem, Refused
 from trialbook.model.paths import path_to_text
 from trialbook.storage.batch import Batch
 from trialbook.storage.claims import Claims
+from trialbook.storage.collection import no_collection
 from trialbook.storage.gitconfig import identity
 from trialbook.storage.graft import graft, missing
 from trialbook.storage.large import LargeStore
@@ -139,7 +140,8 @@ class Ledger:
         with self._exclusive():
             self._settle(_KNOWN_TROUBLE_SECONDS)
             self._runs |= {self._run_of(path) for files, _ in checked for path in files}
-            return self._commit(checked)
+            with no_collection():
+                return self._commit(checked)
 
     def sync(self, run_path: str | None = None) -> bool:
         """Bring the work tree and the index back into step after a crash or a locked index.

@@ -122,8 +122,12 @@ def check_oid(oid: str, type_number: int, data: bytes) -> None:
 
 def object_id(kind: str, data: bytes) -> bytes:
     """The 20 bytes of the id of an object of this kind."""
-    return bytes.fromhex(_oid(kind, data))
+    return _hash(kind, data).digest()
 
 
 def _oid(kind: str, data: bytes) -> str:
-    return hashlib.sha1(f"{kind} {len(data)}\0".encode() + data, usedforsecurity=False).hexdigest()
+    return _hash(kind, data).hexdigest()
+
+
+def _hash(kind: str, data: bytes) -> hashlib._Hash:
+    return hashlib.sha1(b"%b %d\0%b" % (kind.encode(), len(data), data), usedforsecurity=False)

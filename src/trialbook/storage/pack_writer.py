@@ -25,6 +25,8 @@ DEEPEST = 50
 _TREE = 2
 _OFFSET_DELTA = 6
 _LARGEST_BASE = 1 << 20
+# Where so many deltas in a row were of no use, only now and then another one is tried.
+_PATIENCE, _AGAIN = 8, 32
 _LARGE_OFFSET = 0x80000000
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 _counter = itertools.count()
@@ -71,6 +73,7 @@ class PackWriter:
         self._placed: dict[bytes, tuple[int, int]] = {}
         self._last: dict[int, _Base] = {}
         self._first: dict[int, _Base] = {}
+        self._failed: dict[int, int] = {}
         self.likenesses: list[Likeness] = []
         self._put(b"PACK" + struct.pack(">II", 2, count))
 
@@ -153,8 +156,13 @@ class PackWriter:
                 base = self._first[key]
             if base is None or base.depth > deepest or base.kind != kind:
                 continue
+            failed = self._failed.get(key, 0)
+            self._failed[key] = failed + 1
+            if failed >= _PATIENCE and failed % _AGAIN:
+                continue
             delta = make_delta(base.read(), data, lines=kind != _TREE)
             if delta is not None:
+                self._failed[key] = 0
                 return base, delta
         return None, b""
 

@@ -41,11 +41,12 @@ def path_problem(path: str) -> str | None:
             parts[0] == "runs" and len(parts) > _RUN_DEPTH
         ),
         "has a backslash": "\\" not in path,
-        f"has a name of more than {_NAME_BYTES} bytes": all(
-            len(part.encode()) <= _NAME_BYTES for part in parts
+        f"has a name of more than {_NAME_BYTES} bytes": (
+            len(path) * 4 <= _NAME_BYTES or all(len(part.encode()) <= _NAME_BYTES for part in parts)
         ),
-        "has a name that git treats in its own way": not any(
-            name.casefold().startswith((".git", "git~")) for name in names
+        "has a name that git treats in its own way": (
+            "git" not in path.casefold()
+            or not any(name.casefold().startswith((".git", "git~")) for name in names)
         ),
     }
     return next((problem for problem, kept in rules.items() if not kept), None)
