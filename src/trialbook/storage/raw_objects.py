@@ -98,6 +98,10 @@ class RawObjects:
         return entries
 
     def _find(self, oid: bytes) -> tuple[int, bytes]:
+        order = self._order
+        found = order[0].get(oid) if order else None
+        if found is not None:
+            return found
         found = self._packed(oid) or self._loose(oid)
         if found is None:
             # Somebody may have packed it in the meantime.
