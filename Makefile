@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 TRIALBOOK := $(BIN)/trialbook
 
 .DEFAULT_GOAL := help
-.PHONY: help eval resume check-suite lock-suite status site serve test test-all lint fmt types architecture docs ci clean
+.PHONY: help eval resume check-suite lock-suite status site serve test test-all benchmark lint fmt types architecture docs ci clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -49,6 +49,10 @@ test: .venv/dev ## the fast tests
 
 test-all: .venv/dev ## all tests
 	$(BIN)/python -m pytest -n 2 $(ARGS)
+
+benchmark: .venv/dev ## measure against plain git and write the figures into the docs (takes an hour)
+	$(BIN)/python -m benchmarks.ledger --write $(ARGS)
+	$(BIN)/python -m benchmarks.overhead --write $(ARGS)
 
 lint: .venv/dev ## style, by ruff
 	$(BIN)/ruff check .
