@@ -203,3 +203,54 @@ def test_the_check_looks_through_archives_commits_and_instructions(ledger: Path)
         os.mkfifo(folder / "pipe")
     told = run("suite", "check", "ex", cwd=ledger).stderr
     assert "suites/ex/configurations/" in told
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (
+            "protocol: 1",
+            f"protocol: {'9' * 26}",
+            "`protocol` is too large a number; it may have",
+        ),
+        ("repetitions: 3", "repetitions: 1e3", "`repetitions` must be a whole number"),
+        ("repetitions: 3", "repetitions: 1.0", "`repetitions` must be a whole number, not `1.0`;"),
+        ("decision: Can", 'decision: "\\0" # Can', "a text may not hold the character U+0000; rem"),
+        ("accept: checks", "accept: checks\0", "the character U+0000 may not stand in it; remove"),
+        (
+            "[baseline, candidate]",
+            "[baseline, candidat]",
+            "there is no configuration `candidat`;",
+        ),
+    ],
+)
+def test_one_mistake_is_said_once_and_for_what_it_is(
+    ledger: Path, before: str, after: str, said: str
+) -> None:
+    file = ledger / "suites/ex/suite.yaml"
+    text = file.read_text()
+    assert before in text
+    file.write_text(text.replace(before, after))
+    [line, _] = run("suite", "check", "ex", cwd=ledger).stderr.splitlines()
+    assert said in line
+
+
+def test_what_stands_in_the_place_of_a_file_is_said(ledger: Path) -> None:
+    brief = ledger / "suites/ex/tasks/greet-strangers/brief.md"
+    brief.unlink()
+
+    def told() -> str:
+        return run("suite", "check", "ex", cwd=ledger).stderr.splitlines()[0]
+
+    assert "there is no file" in told()
+    brief.symlink_to("brief.md")
+    assert "brief.md` is a link that leads to itself, not a file; put the file itself" in told()
+    brief.unlink()
+    brief.symlink_to("nowhere")
+    assert "is a link that leads to nothing" in told()
+    brief.unlink()
+    os.mkfifo(brief)
+    assert "is a named pipe" in told()
+    brief.unlink()
+    brief.mkdir()
+    assert "is a folder, not a file" in told()

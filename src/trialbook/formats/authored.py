@@ -142,7 +142,7 @@ def _character(shown: str, text: str, error: ReaderError) -> Problem:
         line=before.count("\n") + 1,
         column=len(before) - before.rfind("\n"),
         message=f"this is not YAML: the character U+{code:04X} may not stand in it",
-        hint='remove it, or write it as an escape in double quotes ("\\u0007")',
+        hint="remove it" + (f', or write it in double quotes as "\\u{code:04X}"' if code else ""),
     )
 
 

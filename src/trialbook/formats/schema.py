@@ -7,15 +7,16 @@ Schemas are draft 2020-12. One annotation is ours: ``errorMessage`` beside ``pat
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
 from typing import Any, cast
 
-from jsonschema import Draft202012Validator, SchemaError
+from jsonschema import Draft202012Validator, SchemaError, validators
 
 from trialbook.errors import Problem
-from trialbook.formats.document import Document, Pointer
+from trialbook.formats.document import Document, Node, Pointer
 from trialbook.formats.mistakes import mistakes
 
 SUITE_KINDS = ("suite", "task", "configuration", "checks", "expected")
@@ -40,6 +41,21 @@ RECORD_KINDS = (
 SCHEMA_KINDS = (*AUTHORED_KINDS, *RECORD_KINDS)
 
 _WHOLE: Any = object()
+
+# More digits than a whole number may have make text of it.
+_FEWER_DIGITS = "it may have 18 digits at most"
+_TOO_LARGE = re.compile(r"-?[0-9]{19,}")
+
+
+def _is_integer(_: Any, value: Any) -> bool:  # noqa: ANN401 - any JSON value
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+# To JSON Schema 1.0 is an integer, but it does not read as one.
+_Validator = validators.extend(  # type: ignore[no-untyped-call]
+    Draft202012Validator,
+    type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer),
+)
 
 
 @cache
@@ -105,7 +121,7 @@ def _problems(
     at: Pointer,
     value: Any,  # noqa: ANN401
 ) -> Iterator[Problem]:
-    errors = list(Draft202012Validator(schema).iter_errors(value))
+    errors = list(_Validator(schema).iter_errors(value))
     # What has the wrong type has no keys to complain about.
     mistyped = {tuple(error.absolute_path) for error in errors if error.validator == "type"}
     for error in errors:
@@ -113,8 +129,11 @@ def _problems(
             continue
         for mistake in mistakes(error):
             pointer = at + mistake.pointer
+            message = mistake.message
             hint = mistake.hint or _hint(document, pointer, mistake.wanted)
-            yield document.problem(pointer, mistake.message, hint, key=mistake.at_key)
+            if hint == _FEWER_DIGITS:
+                message = f"{message.partition(' must be ')[0]} is too large a number"
+            yield document.problem(pointer, message, hint, key=mistake.at_key)
 
 
 def _hint(document: Document, pointer: Pointer, wanted: frozenset[str]) -> str:
@@ -122,14 +141,24 @@ def _hint(document: Document, pointer: Pointer, wanted: frozenset[str]) -> str:
     node = document.node(pointer)
     if node is None or node.raw is None:
         return ""
+    if wanted & {"integer", "number"} and (hint := _number_hint(node, node.raw)):
+        return hint
     if "string" in wanted and not node.style and node.raw:
         return f'write it in quotes: "{node.raw}"'
     if "boolean" in wanted and node.raw.lower() in {"yes", "no", "on", "off", "y", "n"}:
         return "write true or false"
-    if wanted & {"integer", "number"} and node.style and _is_number(node.raw):
-        return "remove the quotes"
     if "array" in wanted and node.raw and "\n" not in node.raw:
         return f"write a list: [{node.raw}]"
+    return ""
+
+
+def _number_hint(node: Node, raw: str) -> str:
+    if node.style:
+        return "remove the quotes" if _is_number(raw) else ""
+    if _TOO_LARGE.fullmatch(raw):
+        return _FEWER_DIGITS
+    if isinstance(node.value, float) and node.value.is_integer():
+        return f"write {node.value:.0f}"
     return ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -26,6 +27,16 @@ _TASK_DEPTH = 2
 
 # What running tests by hand leaves behind is no part of a suite.
 _LITTER = frozenset({"__pycache__", ".pytest_cache", ".ruff_cache", ".mypy_cache", ".DS_Store"})
+
+
+_KINDS = (
+    (stat.S_ISREG, "a file"),
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
 
 
 def name_fault(name: str) -> str:
@@ -88,6 +99,9 @@ class Reading:
         if document is not None:
             schema = self._schemas.setdefault(kind, load_schema(kind))
             self.problems += check_schema(document, schema)
+            for pointer in _with_nul(document.data, ()):
+                message = "a text may not hold the character U+0000"
+                self.at(document, pointer, message, "remove it")
         return document
 
     def text(self, path: Path) -> str:
@@ -111,10 +125,11 @@ class Reading:
         if path.is_dir() if folder else path.is_file():
             return self.confined(path)
         message = f"there is no {kind} `{self.shown(path)}`"
-        if path.exists():
-            message = f"`{self.shown(path)}` is not a {kind}"
-        near = nearest(path.name, _names(path.parent))
-        self.at(document, pointer, message, near or f"add the {kind}, or correct the path")
+        hint = nearest(path.name, _names(path.parent)) or f"add the {kind}, or correct the path"
+        if what := _what_is_there(path):
+            message = f"`{self.shown(path)}` is {what}, not a {kind}"
+            hint = f"put the {kind} itself there, or correct the path"
+        self.at(document, pointer, message, hint)
         return False
 
     def exposes(self, path: Path) -> bool:
@@ -191,6 +206,30 @@ class Reading:
                 path, "a symbolic link leads out of the suite", "put the files themselves here"
             )
         return inside
+
+
+def _with_nul(value: Any, at: Pointer) -> Iterator[Pointer]:  # noqa: ANN401 - any JSON value
+    """Where a text stands that no command line, file name or message can hold."""
+    if isinstance(value, str):
+        if "\0" in value:
+            yield at
+    elif isinstance(value, dict | list):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, item in items:
+            yield from _with_nul(item, (*at, key))
+
+
+def _what_is_there(path: Path) -> str:
+    """What stands at a path that is not what was looked for; empty if nothing does."""
+    try:
+        mode = path.lstat().st_mode
+        if stat.S_ISLNK(mode):
+            mode = path.stat().st_mode
+    except FileNotFoundError:
+        return "a link that leads to nothing" if path.is_symlink() else ""
+    except OSError as error:
+        return "a link that leads to itself" if error.errno == errno.ELOOP else ""
+    return next((said for kind, said in _KINDS if kind(mode)), "something else")
 
 
 def value_of(document: Document, pointer: Pointer, kind: type) -> Any:  # noqa: ANN401

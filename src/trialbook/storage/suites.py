@@ -190,9 +190,14 @@ def _check_suite(reading: Reading, document: Document, tasks: Sequence[TaskFile]
 
 def _check_comparison(reading: Reading, document: Document, listed: Sequence[str]) -> None:
     sides = {}
+    there = {path.stem for path in configuration_files(reading.folder)}
+    # Of a name that is there and is not listed, the mistake is most likely in the list.
+    misspelt = [name for name in listed if name not in there]
     for side in ("baseline", "candidate"):
         pointer: Pointer = ("compare", side)
         sides[side] = value_of(document, pointer, str)
+        if misspelt and sides[side] in there and nearest(sides[side], misspelt):
+            continue
         if sides[side] and not name_fault(sides[side]) and sides[side] not in listed:
             message = f"`{sides[side]}` is not among the suite's configurations"
             hint = nearest(sides[side], listed) or "add it under `configurations`"
