@@ -183,6 +183,16 @@ def test_what_does_not_belong_to_a_run_may_change(book: Book) -> None:
     assert book.codes() == set()
 
 
+def test_a_file_in_the_place_of_all_runs_hides_nothing(book: Book) -> None:
+    book.commit({**dict.fromkeys(book.paths("runs")), "runs": b"nothing to see\n"})
+    assert book.codes() == {"record-removed"}
+
+
+def test_a_folder_that_is_no_run_is_looked_at_too(book: Book) -> None:
+    book.commit({"runs/demo/caf\u00e9/notes.txt": b"x\n"})
+    assert book.codes() == {"file-unlisted", "plan-missing"}
+
+
 def test_a_lock_may_not_change_or_go(book: Book) -> None:
     book.commit({"suites/demo/locks/1.json": b"{}\n", "suites/demo/locks/README.md": b"x\n"})
     changed = book.commit({"suites/demo/locks/1.json": b"{ }\n"})

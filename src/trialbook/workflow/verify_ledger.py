@@ -13,7 +13,7 @@ from trialbook.model.generation import Generation
 from trialbook.model.plan import Plan
 from trialbook.model.runfiles import GENERATION, PLAN, REPORT, RESULTS
 from trialbook.storage.objects import DIRECTORY, is_oid
-from trialbook.storage.raw_objects import COMMIT, RawObjects
+from trialbook.storage.raw_objects import COMMIT, Entry, RawObjects
 from trialbook.storage.reader import Reader, RunRef
 from trialbook.storage.repository import Repository
 from trialbook.system import System
@@ -24,6 +24,7 @@ from trialbook.verify.findings import Fault, Findings, Verdict
 from trialbook.verify.history import History, HistoryWalk
 from trialbook.verify.locks import LockCheck
 from trialbook.verify.order import OrderCheck, leads
+from trialbook.verify.reading import read_record
 from trialbook.verify.run import RunAnswer
 from trialbook.verify.trees import Trees
 from trialbook.workflow.results import regenerate
@@ -128,7 +129,9 @@ class _Verification:
     def _jobs(self, tree: bytes, head: bytes) -> list[RunJob]:
         runs = self._find(tree, b"runs", head)
         found: list[RunJob] = []
-        for suite in self._trees.listing(runs, b"runs", head) if runs else []:
+        if runs is None or runs.mode != DIRECTORY:
+            return found
+        for suite in self._trees.listing(runs.oid, b"runs", head):
             if suite.mode != DIRECTORY:
                 continue
             for run in self._trees.listing(suite.oid, b"runs/" + suite.name, head):
@@ -148,19 +151,28 @@ class _Verification:
             work=self._system.work_folder(),
         )
 
-    def _find(self, tree: bytes, path: bytes, commit: bytes) -> bytes | None:
-        """The id of what is at a path of the ledger, or None."""
-        oid = tree
+    def _find(self, tree: bytes, path: bytes, commit: bytes) -> Entry | None:
+        """What is at a path of the ledger, or None."""
+        here = Entry(b"", DIRECTORY, tree)
         for name in (self._prefix + path).split(b"/"):
-            entries = self._trees.listing(oid, path, commit)
+            if here.mode != DIRECTORY:
+                return None
+            entries = self._trees.listing(here.oid, path, commit)
             found = next((entry for entry in entries if entry.name == name), None)
             if found is None:
                 return None
-            oid = found.oid
-        return oid
+            here = found
+        return here
+
+    def _data(self, tree: bytes, path: str, commit: bytes) -> bytes | None:
+        """The bytes of a file of the ledger, or None."""
+        found = self._find(tree, os.fsencode(path), commit)
+        if found is None or found.mode == DIRECTORY:
+            return None
+        return self._trees.blob(found.oid, os.fsencode(path), commit)
 
     def _history(self, commits: Mapping[bytes, Commit]) -> History:
-        only = self._only.path.encode() if self._only else None
+        only = os.fsencode(self._only.path) if self._only else None
         walk = HistoryWalk(self._trees, self._findings, self._prefix, only)
         return walk.go(commits, _ticker(self._say, "history", len(commits)))
 
@@ -191,9 +203,8 @@ class _Verification:
         if not added:
             return
         tree = commits[added[0]].tree
-        oid = self._find(tree, path.encode(), added[0])
-        data = oid and self._trees.blob(oid, path.encode(), added[0])
-        if not data:
+        data = self._data(tree, path, added[0])
+        if data is None:
             return
         try:
             records = from_json(Generation, data, path).records
@@ -236,10 +247,11 @@ class _Verification:
             added = history.run(os.fsencode(answer.path)).files.get(PLAN.encode(), [])
             if not answer.locked or not added:
                 continue
-            oid = self._find(commits[added[0]].tree, answer.plan_path.encode(), added[0])
-            data = oid and self._trees.blob(oid, answer.plan_path.encode(), added[0])
-            if data:
-                plan = from_json(Plan, data, answer.plan_path)
+            data = self._data(commits[added[0]].tree, answer.plan_path, added[0])
+            plan = (
+                None if data is None else read_record(Plan, data, answer.plan_path, self._findings)
+            )
+            if plan is not None:
                 tree = elsewhere or commits[added[0]].tree
                 check.check_plan(plan, answer.plan_path, tree, added[0])
         tree = elsewhere or commits[head].tree
