@@ -28,6 +28,9 @@ PLACEHOLDERS = (
     "python",
 )
 
+# What Linux takes as one argument, however much there is room for in all.
+_LONGEST_ARGUMENT = 32 * 4096 - 1
+
 _TOKEN = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 _PLAIN = r"(?:[^{}]|\{\{|\}\}|\{[^{}]*\})*"
 _KNOWN = rf"^(?:[^{{}}]|\{{\{{|\}}\}}|\{{(?:{'|'.join(PLACEHOLDERS)})\}})*$"
@@ -105,6 +108,16 @@ class CommandAgent:
     def version(self) -> str:
         """The version of this adapter."""
         return "1"
+
+    def longest_prompt(self, parameters: Mapping[str, Any]) -> int | None:
+        """How many bytes of a prompt the arguments can hold; None where it is not among them."""
+        most = []
+        for part in parameters["argv"]:
+            times = sum(match.group() == "{prompt}" for match in _TOKEN.finditer(part))
+            if times:
+                rest = len(part.encode()) - times * len("{prompt}")
+                most.append(max(0, _LONGEST_ARGUMENT - rest) // times)
+        return min(most, default=None)
 
     def run(self, assignment: Assignment) -> AgentResult:
         """Run the command once."""

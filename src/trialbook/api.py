@@ -228,7 +228,9 @@ class AgentResult:
 class Agent(Protocol):
     """An adapter for one kind of agent.
 
-    ``parameters`` is a JSON Schema for the configuration's ``with`` mapping.
+    ``parameters`` is a JSON Schema for the configuration's ``with`` mapping. An adapter may also
+    have ``longest_prompt(parameters) -> int | None``: how many bytes of a prompt it can take, if
+    that is limited. A longer brief is then a mistake in the suite, told before any trial.
     """
 
     name: str

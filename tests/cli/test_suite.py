@@ -254,3 +254,19 @@ def test_what_stands_in_the_place_of_a_file_is_said(ledger: Path) -> None:
     brief.unlink()
     brief.mkdir()
     assert "is a folder, not a file" in told()
+
+
+def test_a_brief_that_fits_into_no_argument_is_refused_before_any_trial(ledger: Path) -> None:
+    (ledger / "suites/ex/configurations/baseline.yaml").write_text(
+        "configuration: baseline\nagent: command\n"
+        'with: {prompt: argument, argv: [my-agent, "--prompt={prompt}"]}\n'
+    )
+    brief = ledger / "suites/ex/tasks/greet-strangers/brief.md"
+    longest = 32 * 4096 - 1 - len("--prompt=")
+    brief.write_text("x" * longest)
+    assert run("suite", "check", "ex", cwd=ledger).returncode == 0
+    brief.write_text("x" * (longest + 1))
+    for words in (("suite", "check", "ex"), ("eval", "ex")):
+        [line, _] = run(*words, cwd=ledger).stderr.splitlines()
+        assert line.startswith("suites/ex/configurations/baseline.yaml:3:1: the brief of task ")
+        assert f"{longest + 1} bytes, and {longest} fit; give it with `prompt: file`" in line

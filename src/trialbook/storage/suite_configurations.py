@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from trialbook.api import Agent
 from trialbook.formats.document import Document, Pointer
 from trialbook.formats.nearest import nearest
 from trialbook.formats.schema import check_schema
@@ -55,7 +56,7 @@ def check_configuration(
         reading.at(document, ("configuration",), message, "rename one of the two")
     owner = _owner(path.stem)
     reading.freeze(owner, path)
-    _check_plugins(reading, document)
+    _check_plugins(reading, document, tasks)
     instructions = value_of(document, ("instructions",), str)
     folder = below(reading.folder / "instructions", instructions)
     if folder is not None and reading.found(document, ("instructions",), folder, folder=True):
@@ -106,18 +107,39 @@ def _network(written: Any) -> Network:  # noqa: ANN401 - a word or a mapping
     return Network(mode=written)
 
 
-def _check_plugins(reading: Reading, document: Document) -> None:
+def _check_plugins(reading: Reading, document: Document, tasks: Sequence[TaskFile]) -> None:
     agent_name = value_of(document, ("agent",), str)
     if agent_name:
         agent = reading.plugin("agents", agent_name, document, ("agent",))
         parameters = mapping_of(document).get("with", {})
         if agent is not None and isinstance(parameters, dict):
-            reading.problems += check_schema(
-                document, agent.parameters, at=("with",), data=parameters
-            )
+            wrong = check_schema(document, agent.parameters, at=("with",), data=parameters)
+            reading.problems += wrong
+            if not wrong:
+                _check_prompts(reading, document, agent, tasks)
     sandbox = value_of(document, ("sandbox",), str)
     if sandbox:
         reading.plugin("sandboxes", sandbox, document, ("sandbox",))
+
+
+def _check_prompts(
+    reading: Reading, document: Document, agent: Agent, tasks: Sequence[TaskFile]
+) -> None:
+    """Every brief has to fit into what the agent can take as a prompt, if it says how much."""
+    longest = getattr(agent, "longest_prompt", None)
+    most = None if longest is None else longest(mapping_of(document).get("with", {}))
+    if most is None:
+        return
+    for task in tasks:
+        brief = task.brief
+        length = brief.stat().st_size if brief is not None and brief.is_file() else 0
+        if length > most:
+            message = (
+                f"the brief of task {task.name} is too long for an argument: {length} bytes, and "
+                f"{most} fit"
+            )
+            hint = "give it with `prompt: file` and {prompt_file}, or with `prompt: stdin`"
+            reading.at(document, ("with",), message, hint, key=True)
 
 
 def _files_folders(

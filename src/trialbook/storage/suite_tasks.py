@@ -44,6 +44,11 @@ class TaskFile:
         written = mapping_of(self.document)
         return "reference" in written or written.get("no_change_expected") is True
 
+    @property
+    def brief(self) -> Path | None:
+        """The file with the brief; None if its path is not a usable one."""
+        return below(self.folder, mapping_of(self.document).get("brief", BRIEF_FILE))
+
 
 def task_folders(suite_folder: Path) -> list[Path]:
     """The folders in ``tasks/``, hidden ones left out."""
