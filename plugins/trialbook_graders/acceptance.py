@@ -31,7 +31,7 @@ from trialbook.api import (
     Severity,
     TrialbookError,
 )
-from trialbook_graders.commands import output_tail
+from trialbook_graders.commands import minutes_said, output_tail
 from trialbook_graders.expectation import Comparison, Expectation, compare, read_expectation
 from trialbook_graders.globs import is_pattern, path_mistake
 from trialbook_graders.harness import (
@@ -203,7 +203,7 @@ def _ended(result: ProcessResult, settings: Settings) -> None:
     """Let nothing pass but a run that came to its own end."""
     if result.ended is Ended.TIMED_OUT:
         raise TrialbookError(
-            f"the tests did not end within {settings.minutes:g} minutes",
+            f"the tests did not end within {minutes_said(settings.minutes)}",
             hint="give each test a time limit of its own, so that a hanging candidate fails it",
         )
     if result.ended not in {Ended.EXITED, Ended.SIGNALLED}:

@@ -19,7 +19,7 @@ _LINE = 200
 _HOW = {
     Ended.EXITED: "ended with status {status}",
     Ended.SIGNALLED: "was ended by signal {signal}",
-    Ended.TIMED_OUT: "did not end within {minutes} minutes",
+    Ended.TIMED_OUT: "did not end within {time}",
 }
 
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -45,7 +45,8 @@ def run_command(rule: CommandSucceeds, room: Path, evidence: Evidence) -> Answer
     copy = room / "tree"
     copy_folder(evidence.candidate, copy)
     argv = [evidence.python if word == "{python}" else word for word in rule.argv]
-    written = shlex.join(rule.argv)
+    # The interpreter's path differs between machines, and says nothing.
+    written = shlex.join("python" if word == "{python}" else word for word in rule.argv)
     own = "/" in argv[0] and not argv[0].startswith("/")
     if own:
         if trouble := _trouble(copy, argv[0]):
@@ -67,10 +68,15 @@ def run_command(rule: CommandSucceeds, room: Path, evidence: Evidence) -> Answer
     if result.ended not in _HOW:
         return unknown(f"{written} could not be run: {result.message or result.ended.value}")
     how = _HOW[result.ended].format(
-        status=result.exit_code, signal=result.signal, minutes=f"{rule.minutes:g}"
+        status=result.exit_code, signal=result.signal, time=minutes_said(rule.minutes)
     )
     tails = (output_tail(room / name, copy) for name in ("stderr.txt", "stdout.txt"))
     return no(f"{written} {how}", *(tail for tail in tails if tail is not None))
+
+
+def minutes_said(minutes: float) -> str:
+    """A length of time: ``1 minute``, ``0.5 minutes``."""
+    return f"{minutes:g} minute{'' if minutes == 1 else 's'}"
 
 
 def _trouble(copy: Path, program: str) -> str | None:

@@ -16,6 +16,7 @@ from trialbook.reporting.wording import (
     nature,
     nature_label,
     number_of,
+    number_of_minutes,
     percent,
     rate,
     size,
@@ -95,3 +96,12 @@ def test_what_is_no_agent_at_work_is_named_as_what_it_is() -> None:
     control = a_configuration(agent="claude-code", model="m", gives_reference=True)
     assert nature_label(control) == "given the reference"
     assert "known-good control" in nature(control)
+
+
+def test_one_minute_is_no_plural() -> None:
+    assert [number_of_minutes(n) for n in (1, 1.0, 2, 0.5)] == [
+        "1 minute",
+        "1 minute",
+        "2 minutes",
+        "0.5 minutes",
+    ]

@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from tests.conftest import trialbook
 from tests.recorded import drift_run, new_ledger, record_run
 from tests.site.conftest import build
 
@@ -222,3 +223,22 @@ def test_the_settings_name_the_site(tmp_path: Path) -> None:
     with pytest.raises(UserError) as caught:
         build(root, tmp_path / "out")
     assert str(caught.value.problems[0]).startswith("site/site.yaml:1:1: ")
+
+
+def test_the_id_of_a_check_is_there_even_where_its_question_holds_it(ledger: Path) -> None:
+    for checks in ledger.glob("suites/mini/tasks/*/checks.yaml"):
+        checks.write_text(checks.read_text().replace("id: answered", "id: answer"))
+    trialbook(ledger, "eval", "mini", "-t", "first", "-r", "1")
+    trialbook(ledger, "site", "build")
+    [run] = (ledger / "site/_build/runs/mini").iterdir()
+    shown = '<span class="mono quiet">answer</span>'
+    question = "Is there an answer?"
+    for page in (run / "index.html", run / "first/good/r1.html"):
+        text = page.read_text()
+        assert question in text, page
+        assert shown in text.partition(question)[2][:100], page
+
+
+def test_the_last_step_of_the_way_to_a_page_is_followed_by_no_slash(site: Path) -> None:
+    [sheet] = site.rglob("*.css")
+    assert ".crumbs li:not(:last-child)::after" in sheet.read_text()

@@ -129,3 +129,10 @@ def test_what_is_of_a_locked_suite_is_not_called_a_draft() -> None:
     assert "Protocol: 3 (locked)" in plan_message(plan)
     assert results_message(plan, []).startswith("results demo/first: current 0/4")
     assert "draft" not in trial_message(make_trial(status="locked"))
+
+
+def test_a_grader_that_came_to_no_check_has_no_counts() -> None:
+    stopped = make_trial(outcome=Outcome.CANCELLED, grades=(grade("checks", 0, 0),))
+    assert trial_message(stopped).partition("\n")[0].endswith("current r1: cancelled")
+    partly = make_trial(grades=(grade("checks", 2, 2), grade("acceptance", 0, 0)))
+    assert trial_message(partly).partition("\n")[0].endswith(" (2/2 checks)")

@@ -11,7 +11,7 @@ from trialbook.formats.records import plain
 from trialbook.formats.visible import visible_line
 from trialbook.model.amendment import ONLY_JUDGED, Intervention, InterventionKind
 from trialbook.model.outcome import Outcome
-from trialbook.reporting.wording import words
+from trialbook.reporting.wording import number_of_minutes, words
 from trialbook.workflow.amend import Amended, AmendRequest, amend
 
 _OUTCOMES = [outcome.value for outcome in Outcome if outcome not in ONLY_JUDGED]
@@ -113,7 +113,7 @@ def _show(context: Context, done: Amended) -> None:
         was, now = words(amendment.outcome.was), words(amendment.outcome.now)
         context.result(f"outcome  {was}, counts as {now} from now on")
     for one in amendment.interventions:
-        context.result(f"people   {one.kind}, {one.minutes:g} minutes")
+        context.result(f"people   {one.kind}, {number_of_minutes(one.minutes)}")
     if amendment.note is not None:
         context.result(f"note     {visible_line(amendment.note)}")
     context.result(f"commit   git show {done.commit}")

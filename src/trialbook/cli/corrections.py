@@ -9,7 +9,7 @@ from trialbook.model.amendment import Amendment
 from trialbook.model.standing import Standing
 from trialbook.reporting.corrections import change_said, correction_counts, incident_said
 from trialbook.reporting.results import RunResults, grades_line
-from trialbook.reporting.wording import ratio, words
+from trialbook.reporting.wording import number_of_minutes, ratio, words
 
 
 def correction_parts(standing: Standing) -> Iterable[Part]:
@@ -38,7 +38,10 @@ def _amendment(amendment: Amendment) -> list[tuple[str, str | Text]]:
         was, now = words(amendment.outcome.was), words(amendment.outcome.now)
         rows.append(("outcome", f"{was}, counts as {now}"))
         rows += [("evidence", text) for text in amendment.outcome.evidence]
-    rows += [("people", f"{one.kind}, {one.minutes:g} minutes") for one in amendment.interventions]
+    rows += [
+        ("people", f"{one.kind}, {number_of_minutes(one.minutes)}")
+        for one in amendment.interventions
+    ]
     if amendment.note is not None:
         rows.append(("note", amendment.note))
     return rows

@@ -101,6 +101,11 @@ def number_of(count: int, singular: str, plural: str = "") -> str:
     return f"{count} {singular if count == 1 else plural or singular + 's'}"
 
 
+def number_of_minutes(minutes: float) -> str:
+    """A length of time as people gave it: ``1 minute``, ``2.5 minutes``."""
+    return f"{minutes:g} minute{'' if minutes == 1 else 's'}"
+
+
 def part_said(plan: Plan) -> str:
     """How much of its suite a plan has, if not all: ``1 of 16 tasks, 1 of 3 configurations``."""
     if not plan.partial:

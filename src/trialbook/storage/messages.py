@@ -25,7 +25,9 @@ _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 def trial_message(trial: Trial) -> str:
     """``trial refunds/negative-amount current r2: rejected (2/3 checks)``, reason, trailers."""
     turn = trial.path.rsplit("/", 1)[-1]
-    counts = ", ".join(f"{grade.passed}/{grade.total} {grade.grader}" for grade in trial.grades)
+    # A grader that was stopped, or broke, before it had any check has no counts to tell.
+    counted = (grade for grade in trial.grades if grade.total)
+    counts = ", ".join(f"{grade.passed}/{grade.total} {grade.grader}" for grade in counted)
     subject = f"trial {trial.suite}/{trial.task} {trial.configuration} {turn}: {trial.outcome}"
     trailers = {
         "Run": f"{trial.suite}/{trial.run}",

@@ -562,3 +562,11 @@ def test_the_same_evidence_gives_the_same_grade(
     evidence.scratch.rename(tmp_path / "used")
     evidence.scratch.mkdir()
     assert grade(evidence, *checks) == first
+
+
+def test_a_command_is_told_as_it_is_readable(make_evidence: MakeEvidence) -> None:
+    argv = ["{python}", "-c", "import sys; sys.exit(len('a b') - 3)"]
+    found = one(make_evidence(FILES), type="command_succeeds", run=argv)
+    assert found.passed is True
+    assert found.message.startswith("python -c 'import sys; ")
+    assert "{python}" not in found.message
