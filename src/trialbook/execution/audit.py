@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from trialbook.errors import TrialbookError
-from trialbook.execution.workspace import BASELINE_REF, BRANCH
+from trialbook.execution.baseline import BASELINE_REF, BRANCH
 from trialbook.formats.git_index import IndexEntry
 from trialbook.model.paths import path_to_text
 from trialbook.model.treepath import leaving_links

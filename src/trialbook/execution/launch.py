@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from trialbook.api import Command, Policy, ProcessResult, Start
 from trialbook.errors import EnvironmentProblem
 from trialbook.execution.room import Room
 from trialbook.execution.size_watch import watching
+from trialbook.model.process import Desk
 from trialbook.model.suite import Limits
 from trialbook.model.trial import Isolation, TrialSpec
 from trialbook.process import run
@@ -75,27 +75,12 @@ class Launcher:
             limits=spec.limits,
         )
 
-        def start(
-            argv: Sequence[str],
-            *,
-            stdin: Path | None = None,
-            environment: Mapping[str, str] | None = None,
-            name: str = "",
-        ) -> ProcessResult:
-            prefix = f"{name}." if name else ""
-            command = Command(
-                argv=tuple(argv),
-                cwd=room.workspace,
-                environment={**base, **(environment or {})},
-                stdin=stdin,
-                stdout=room.output / f"{prefix}stdout.txt",
-                stderr=room.output / f"{prefix}stderr.txt",
-            )
+        def watched(command: Command) -> ProcessResult:
             folders, limit = policy.writable, spec.limits.workspace_mb
             with watching(folders, limit, self.cancel) as watch:
                 return watch.judged(self._start(spec, command, policy, watch))
 
-        return start
+        return Desk(cwd=room.workspace, environment=base, output=room.output).start(watched)
 
     def _start(
         self, spec: TrialSpec, command: Command, policy: Policy, cancel: threading.Event

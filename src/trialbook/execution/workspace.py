@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from trialbook.errors import EnvironmentProblem, Refused
+from trialbook.execution.baseline import BASELINE_AUTHOR, BASELINE_MESSAGE, write_repository
 from trialbook.formats.git_index import IndexEntry, index_bytes
 from trialbook.formats.records import RecordError, from_json, to_json
 from trialbook.model.paths import path_to_text, text_to_path
@@ -30,30 +31,10 @@ from trialbook.storage.repository import (
     GITLINK,
     REGULAR,
     SYMLINK,
-    Signature,
     Store,
     TreeEntry,
-    closure,
 )
 from trialbook.storage.trees import fresh
-
-BASELINE_AUTHOR = Signature("Baseline", "baseline@localhost", 1_577_836_800)
-"""Who the baseline commit is by, and when: always the same, so that its id depends on the tree."""
-
-BASELINE_MESSAGE = "Baseline\n"
-BRANCH = "refs/heads/main"
-BASELINE_REF = "refs/trialbook/baseline"
-
-CONFIG = b"""[core]
-\trepositoryformatversion = 0
-\tfilemode = true
-\tbare = false
-\tautocrlf = false
-[gc]
-\tauto = 0
-"""
-"""The repository's whole configuration. An operator's own autocrlf would make every file look
-changed; a garbage collection in the background would outlive the agent."""
 
 _FORMAT = 2
 _LIST = "template.json"
@@ -320,7 +301,7 @@ def _build(store: Store, tree: str, folder: Path) -> Listing:
         folders: dict[str, str] = {}
         items = tuple(_tree_items(store, tree, data, folders))
         git_folder = scratch / ".git"
-        _write_repository(store, tree, commit, git_folder)
+        write_repository(store, tree, commit, git_folder)
         git_folders, git_items = _folder_items(scratch, git_folder, data)
     listing = Listing(
         format=_FORMAT,
@@ -372,18 +353,6 @@ def _tree_items(
             content = store.blob(oid)
             data.add(content)
             yield Item(path=path_to_text(path), mode=mode, oid=oid, size=len(content))
-
-
-def _write_repository(store: Store, tree: str, commit: str, folder: Path) -> None:
-    for name in ("objects", "refs/heads", "refs/tags", "refs/trialbook"):
-        (folder / name).mkdir(parents=True)
-    objects = Store.at(folder / "objects")
-    objects.copy_from(store, [commit, *closure(store, tree)])
-    objects.close()
-    (folder / "HEAD").write_text(f"ref: {BRANCH}\n")
-    (folder / "config").write_bytes(CONFIG)
-    for ref in (BRANCH, BASELINE_REF):
-        (folder / ref).write_text(f"{commit}\n")
 
 
 def _folder_items(top: Path, folder: Path, data: _Data) -> tuple[tuple[str, ...], tuple[Item, ...]]:
