@@ -80,7 +80,7 @@ FILE = "suites/mini/tasks/one/task.yaml"
         ("variants: {x: {overlay: gone}}\n", "there is no folder `suites/mini/tasks/one/gone`"),
         ("near_misses: {x: {run: [a], files: gone}}\n", "there is no folder `suites/mini/gone`"),
         ("near_misses: {x: {run: [a], files: tasks}}\n", "holds the private part of a task"),
-        ("near_misses: {x: {run: ['{file}']}}\n", "unknown placeholder `{file}`; known are"),
+        ("near_misses: {x: {run: ['{file}']}}\n", "unknown placeholder `{file}`; did you mean"),
         ("near_misses: {x: {run: ['{files}/a']}}\n", "there are no {files}; name the folder"),
         ("near_misses: {x: {run: ['a{']}}\n", "a lone brace"),
         ("near_misses: {x: {run: [a], path: b}}\n", "has keys that do not belong to `run`"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -35,6 +35,39 @@ class Command:
     stderr: Path
     stdin: Path | None = None
     cleanup: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """Where an agent's commands run: their folder, environment, and the folder of their output."""
+
+    cwd: Path
+    environment: Mapping[str, str]
+    output: Path
+
+    def start(self, run: Callable[[Command], ProcessResult]) -> Callable[..., ProcessResult]:
+        """The function that an agent starts its commands with (`trialbook.api.Start`)."""
+
+        def start(
+            argv: Sequence[str],
+            *,
+            stdin: Path | None = None,
+            environment: Mapping[str, str] | None = None,
+            name: str = "",
+        ) -> ProcessResult:
+            prefix = f"{name}." if name else ""
+            return run(
+                Command(
+                    argv=tuple(argv),
+                    cwd=self.cwd,
+                    environment={**self.environment, **(environment or {})},
+                    stdin=stdin,
+                    stdout=self.output / f"{prefix}stdout.txt",
+                    stderr=self.output / f"{prefix}stderr.txt",
+                )
+            )
+
+        return start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

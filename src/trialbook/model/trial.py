@@ -261,3 +261,25 @@ class TrialSpec:
     def slot(self) -> SlotKey:
         """The slot that the trial belongs to."""
         return SlotKey(self.task.name, self.configuration.name, self.repetition)
+
+    def record(self, outcome: Outcome, reason: str, *, started: str, finished: str) -> Trial:
+        """The record of a trial of which nothing is known but how it ended."""
+        return Trial(
+            run=self.run,
+            suite=self.suite,
+            protocol=self.protocol,
+            status=self.status,
+            task=self.task.name,
+            configuration=self.configuration.name,
+            repetition=self.repetition,
+            rerun=self.rerun,
+            replaces=self.replaces,
+            rerun_reason=self.rerun_reason,
+            incident=self.incident,
+            outcome=outcome,
+            reason=reason,
+            plan_commit=self.plan_commit,
+            plan_sha256=self.plan_sha256,
+            started=started,
+            finished=finished,
+        )

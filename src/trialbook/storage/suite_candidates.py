@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from trialbook.formats.document import Document, Pointer
 from trialbook.formats.nearest import nearest
 from trialbook.model.suite import Candidate
 from trialbook.model.validation import Row, Waiver
+from trialbook.storage.placeholders import placeholder_fault, placeholders
 from trialbook.storage.suite_reading import Reading, below, mapping_of, value_of
 from trialbook.storage.suite_sources import build_reference, check_answer
 
@@ -99,18 +99,10 @@ def _check_run(reading: Reading, document: Document, at: Pointer, owner: str) ->
 
 def _fault(text: str, has_files: bool) -> str:  # noqa: FBT001 - whether `files` is given
     """What is wrong with the placeholders of an argument; empty if nothing is."""
-    known = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
-    try:
-        parts = list(string.Formatter().parse(text))
-    except ValueError:
-        return f"the argument has a lone brace; placeholders are {known}, and braces are doubled"
-    for _, name, form, conversion in parts:
-        if name is None:
-            continue
-        if name not in PLACEHOLDERS or form or conversion:
-            return f"unknown placeholder `{{{name}}}`; known are {known}"
-        if name == "files" and not has_files:
-            return "there are no {files}; name the folder under `files`"
+    if fault := placeholder_fault(text, PLACEHOLDERS):
+        return fault
+    if "files" in placeholders(text) and not has_files:
+        return "there are no {files}; name the folder under `files`"
     return ""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,9 +9,9 @@ from typing import Any
 
 from trialbook.api import Agent
 from trialbook.formats.document import Document, Pointer
-from trialbook.formats.nearest import nearest
 from trialbook.formats.schema import check_schema
 from trialbook.model.suite import Configuration, Network
+from trialbook.storage.placeholders import placeholder_fault
 from trialbook.storage.suite_reading import Reading, below, mapping_of, value_of
 from trialbook.storage.suite_tasks import TaskFile
 
@@ -150,7 +149,7 @@ def _files_folders(
     template = value_of(document, pointer, str)
     if template is None or below(reading.folder, template) is None:
         return []
-    if fault := _template_fault(template):
+    if fault := placeholder_fault(template, _PLACEHOLDERS):
         message, _, hint = fault.partition("; ")
         reading.at(document, pointer, message, hint)
         return []
@@ -173,21 +172,6 @@ def _expanded(template: str, tasks: Sequence[TaskFile], repetitions: int) -> Ite
     for task in tasks:
         for repetition in range(1, repetitions + 1):
             yield template.format(task=task.name, repetition=repetition)
-
-
-def _template_fault(template: str) -> str:
-    known = " and ".join(f"{{{name}}}" for name in _PLACEHOLDERS)
-    try:
-        parts = list(string.Formatter().parse(template))
-    except ValueError:
-        return f"the path has a lone brace; braces are for {known}"
-    for _, name, form, conversion in parts:
-        if name is None:
-            continue
-        if name not in _PLACEHOLDERS or form or conversion:
-            near = nearest(name, _PLACEHOLDERS) or f"known are {known}"
-            return f"unknown placeholder `{{{name}}}`; {near}"
-    return ""
 
 
 def _check_reference(reading: Reading, document: Document, tasks: Sequence[TaskFile]) -> None:

@@ -12,7 +12,6 @@ from trialbook.api import (
     AgentEnd,
     AgentResult,
     Assignment,
-    Command,
     Ended,
     EnvironmentProblem,
     Limits,
@@ -21,6 +20,7 @@ from trialbook.api import (
     TrialbookError,
     Usage,
 )
+from trialbook.model.process import Desk
 from trialbook.process import run
 from trialbook.testing.claims import (
     claim,
@@ -130,27 +130,12 @@ class _Bench:
 
     def _really(self, assignment: Assignment) -> Start:
         environment = self.environment or {"PATH": "/usr/local/bin:/usr/bin:/bin"}
-
-        def start(
-            argv: Sequence[str],
-            *,
-            stdin: Path | None = None,
-            environment: Mapping[str, str] | None = None,
-            name: str = "",
-        ) -> ProcessResult:
-            prefix = f"{name}." if name else ""
-            command = Command(
-                argv=tuple(argv),
-                cwd=assignment.workspace,
-                environment={**base, "HOME": str(assignment.home), **(environment or {})},
-                stdin=stdin,
-                stdout=assignment.output / f"{prefix}stdout.txt",
-                stderr=assignment.output / f"{prefix}stderr.txt",
-            )
-            return run(command, assignment.limits)
-
-        base = dict(environment)
-        return start
+        desk = Desk(
+            cwd=assignment.workspace,
+            environment={**environment, "HOME": str(assignment.home)},
+            output=assignment.output,
+        )
+        return desk.start(lambda command: run(command, assignment.limits))
 
 
 def claim_usage(usage: Usage) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from trialbook.api import Executor, Pool, TrialBundle, TrialSpec
 from trialbook.model.outcome import Outcome
 from trialbook.model.suite import Configuration, Limits, Snapshot, SnapshotKind, Task
-from trialbook.model.trial import Trial
 from trialbook.testing.claims import claim, claim_name
 
 _JOBS = 2
@@ -51,21 +50,8 @@ def sample_worker(spec: TrialSpec) -> TrialBundle:
             raise RuntimeError("a deliberate crash, größe")
     finally:
         mine.unlink()
-    record = Trial(
-        run=spec.run,
-        suite=spec.suite,
-        protocol=spec.protocol,
-        status=spec.status,
-        task=spec.task.name,
-        configuration=spec.configuration.name,
-        repetition=spec.repetition,
-        outcome=Outcome.ACCEPTED,
-        reason="größe \U0001f40d",
-        plan_commit=spec.plan_commit,
-        plan_sha256=spec.plan_sha256,
-        started=_STAMP,
-        finished=_STAMP,
-    )
+    said = "größe \U0001f40d"
+    record = spec.record(Outcome.ACCEPTED, said, started=_STAMP, finished=_STAMP)
     files = {"at-once.txt": str(at_once).encode(), "raw": bytes(range(256)) * 4000}
     return TrialBundle(record=record, files=files)
 

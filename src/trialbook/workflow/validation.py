@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from trialbook.api import ChangedFile, Command, Policy, ProcessResult
+from trialbook.api import Command, Policy, ProcessResult
 from trialbook.errors import TrialbookError
 from trialbook.execution.candidate import (
     Workshop,
@@ -23,19 +23,18 @@ from trialbook.execution.candidate import (
     empty_change,
     touched,
 )
+from trialbook.execution.change import difference_of
 from trialbook.execution.snapshot import ResolvedSnapshot, resolve
 from trialbook.execution.toolchain import python_of
 from trialbook.grading.accept import decide
 from trialbook.grading.grade import Subject, grade_artifacts
 from trialbook.model.acceptance import parse_policy
-from trialbook.model.paths import path_to_text
 from trialbook.model.suite import NO_SANDBOX, Limits, Suite, Task, merge_limits
 from trialbook.model.validation import MatrixRow
 from trialbook.process import run
 from trialbook.registry import Registry
 from trialbook.storage.repository import Store
 from trialbook.storage.rooms import rooms
-from trialbook.storage.tree_diff import diff_trees
 from trialbook.system import System
 from trialbook.workflow.matrix import REPEATS, Findings, Tried, Verdict, answers_of, rows
 from trialbook.workflow.sandboxes import sandbox_for_grading
@@ -220,23 +219,14 @@ def _verdict(
 ) -> Verdict:
     _stop_if_cancelled(room)
     store = Store.at(room.system.cache_folder() / "objects")
-    difference = diff_trees(store, one.snapshot.tree, one.trees[key])
+    patch, changed = difference_of(store, one.snapshot.tree, one.trees[key])
     subject = Subject(
         task=one.task,
         task_folder=room.root / one.task.folder,
         baseline_tree=one.snapshot.tree,
         candidate_tree=one.trees[key],
-        patch=difference.patch,
-        changed=tuple(
-            ChangedFile(
-                status=item.status,
-                path=path_to_text(item.path),
-                old_path=None if item.old_path is None else path_to_text(item.old_path),
-                insertions=item.insertions,
-                deletions=item.deletions,
-            )
-            for item in difference.differences
-        ),
+        patch=patch,
+        changed=changed,
         python=one.python,
         limits=one.limits,
     )

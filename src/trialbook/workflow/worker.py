@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 from trialbook.api import ChangedFile, Grade, GradeStatus
@@ -22,7 +23,6 @@ from trialbook.model.runfiles import PATCH
 from trialbook.model.trial import (
     ChangeRecord,
     GradeSummary,
-    Trial,
     TrialBundle,
     TrialSpec,
 )
@@ -97,25 +97,10 @@ class TrialWorker:
         keeper = keeper_for(spec, self._system)
         patch = None if found.change is None else found.change.patch
         kept = keeper.keep(found.files, patch, found.grades)
-        record = Trial(
-            run=spec.run,
-            suite=spec.suite,
-            protocol=spec.protocol,
-            status=spec.status,
-            task=spec.task.name,
-            configuration=spec.configuration.name,
-            repetition=spec.repetition,
-            rerun=spec.rerun,
-            replaces=spec.replaces,
-            rerun_reason=spec.rerun_reason,
-            incident=spec.incident,
-            outcome=outcome,
-            reason=reason,
+        finished = timestamp(self._system.now())
+        record = replace(
+            spec.record(outcome, reason, started=found.started, finished=finished),
             graded_anyway=graded_anyway,
-            plan_commit=spec.plan_commit,
-            plan_sha256=spec.plan_sha256,
-            started=found.started,
-            finished=timestamp(self._system.now()),
             agent=found.agent,
             isolation=found.isolation,
             workspace=found.workspace,
@@ -139,25 +124,7 @@ def keeper_for(spec: TrialSpec, system: System) -> Keeper:
 
 def cut_off(spec: TrialSpec, *, started: str, finished: str, reason: str) -> TrialBundle:
     """The record of a trial that ended with its runner: cancelled, nothing else known of it."""
-    record = Trial(
-        run=spec.run,
-        suite=spec.suite,
-        protocol=spec.protocol,
-        status=spec.status,
-        task=spec.task.name,
-        configuration=spec.configuration.name,
-        repetition=spec.repetition,
-        rerun=spec.rerun,
-        replaces=spec.replaces,
-        rerun_reason=spec.rerun_reason,
-        incident=spec.incident,
-        outcome=Outcome.CANCELLED,
-        reason=reason,
-        plan_commit=spec.plan_commit,
-        plan_sha256=spec.plan_sha256,
-        started=started,
-        finished=finished,
-    )
+    record = spec.record(Outcome.CANCELLED, reason, started=started, finished=finished)
     return TrialBundle(record=record, files={})
 
 

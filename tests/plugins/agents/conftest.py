@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from trialbook import process
-from trialbook.api import Assignment, Command, Limits, ProcessResult
+from trialbook.api import Assignment, Limits
+from trialbook.model.process import Desk
+from trialbook.process import run
 
 Assign = Callable[..., Assignment]
 
@@ -26,24 +27,11 @@ def assign(tmp_path: Path) -> Assign:
         prompt_file.write_text(prompt, encoding="utf-8", newline="")
         limits = Limits(minutes=1, grace_seconds=0.3)
 
-        def start(
-            argv: Sequence[str],
-            *,
-            stdin: Path | None = None,
-            environment: Mapping[str, str] | None = None,
-            name: str = "",
-        ) -> ProcessResult:
-            prefix = f"{name}." if name else ""
-            command = Command(
-                argv=tuple(argv),
-                cwd=folders["workspace"],
-                environment={"PATH": "/usr/bin:/bin", **(environment or {})},
-                stdin=stdin,
-                stdout=folders["output"] / f"{prefix}stdout.txt",
-                stderr=folders["output"] / f"{prefix}stderr.txt",
-            )
-            return process.run(command, more.get("limits", limits))
-
+        desk = Desk(
+            cwd=folders["workspace"],
+            environment={"PATH": "/usr/bin:/bin"},
+            output=folders["output"],
+        )
         fields: dict[str, Any] = {
             "task": "negative-amount",
             "repetition": 2,
@@ -56,7 +44,7 @@ def assign(tmp_path: Path) -> Assign:
             "approval": None,
             "parameters": {},
             "limits": limits,
-            "start": start,
+            "start": desk.start(lambda command: run(command, more.get("limits", limits))),
         }
         return Assignment(**{**fields, **more})
 
