@@ -91,7 +91,10 @@ def test_signals_are_as_a_program_expects_them(bench: Bench) -> None:
     finally:
         signal.signal(signal.SIGHUP, old)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGUSR1})
-    assert {line.split()[1] for line in bench.out.read_text().splitlines()} == {"0" * 16}
+    # The C library keeps some numbers for itself: whoever ignores them, nobody can change that.
+    known = sum(1 << (number - 1) for number in signal.valid_signals())
+    masks = [int(line.split()[1], 16) for line in bench.out.read_text().splitlines()]
+    assert [mask & known for mask in masks] == [0, 0]
 
 
 def test_umask_core_files_and_folder_are_set(bench: Bench) -> None:

@@ -127,14 +127,17 @@ def test_the_agent_sees_nothing_of_the_operator_or_the_ledger(ledger: Path) -> N
         assert secret not in seen.replace("diff --git", ""), secret
 
 
-def test_a_daemon_of_the_agent_is_gone_when_the_trial_is_on_record(ledger: Path) -> None:
+def test_a_daemon_of_the_agent_is_gone_when_the_trial_is_on_record(
+    ledger: Path, tmp_path: Path
+) -> None:
+    mark = tmp_path / "daemon"
     code = (
         "import os, time\n"
         "open('answer.txt', 'w').write('first 1')\n"
         "if os.fork() == 0:\n"
         "    os.setsid()\n"
         "    if os.fork() == 0:\n"
-        "        open('/tmp/trialbook-test-daemon-' + str(os.getpid()), 'w').close()\n"
+        f"        open({str(mark)!r}, 'w').write(str(os.getpid()))\n"
         "        time.sleep(600)\n"
         "    os._exit(0)\n"
         "time.sleep(0.3)"
@@ -143,11 +146,7 @@ def test_a_daemon_of_the_agent_is_gone_when_the_trial_is_on_record(ledger: Path)
     with_agent(ledger, code, more="sandbox: none\n")
     record = outcome_of(ledger)
     assert record["attempts"][0]["process"]["leftover_processes"] == 1  # type: ignore[index]
-    marks = list(Path("/tmp").glob("trialbook-test-daemon-*"))
-    assert len(marks) == 1
-    number = marks[0].name.rsplit("-", 1)[1]
-    marks[0].unlink()
-    assert not Path(f"/proc/{number}").exists()
+    assert not Path(f"/proc/{mark.read_text()}").exists()
 
 
 def test_a_hostile_name_among_the_artifacts_does_not_stop_the_record(ledger: Path) -> None:
