@@ -37,10 +37,10 @@ class Claims:
             lock.parent.mkdir(parents=True, exist_ok=True)
             _create_whole(note, lock, content)
         except FileExistsError:
-            note.unlink()
+            _forget(note)
             return False
         except OSError as error:
-            note.unlink()
+            _forget(note)
             raise EnvironmentProblem(
                 f"cannot make the lock file {lock}: {error.strerror or error}",
                 hint="check the permissions of the git folder and the space that is left",
@@ -50,28 +50,52 @@ class Claims:
     def complete(self, lock: Path) -> None:
         """Put the lock file in the place of the file that it locks."""
         lock.replace(lock.with_suffix(""))
-        self._note(lock).unlink(missing_ok=True)
+        _forget(self._note(lock))
 
     def drop(self, lock: Path) -> None:
-        """Remove the lock file, unless it was completed."""
+        """Remove the lock file, unless it was completed.
+
+        Raises:
+            EnvironmentProblem: it cannot be removed; `heal` will, when it can.
+        """
         note = self._note(lock)
         if note.exists():
-            lock.unlink(missing_ok=True)
-            note.unlink(missing_ok=True)
+            _remove(lock)
+            _forget(note)
 
     def heal(self) -> None:
-        """Remove the lock files that a killed process of ours left behind."""
+        """Remove the lock files that a killed process of ours left behind.
+
+        Raises:
+            EnvironmentProblem: one cannot be removed.
+        """
         for note in sorted(self._folder.rglob("*")):
             if note.is_dir():
                 continue
             lock = self._base / note.relative_to(self._folder)
             content = read_regular(note, _LIMIT)
             if content and read_regular(lock, _LIMIT) == content:
-                lock.unlink(missing_ok=True)
-            note.unlink(missing_ok=True)
+                _remove(lock)
+            _forget(note)
 
     def _note(self, lock: Path) -> Path:
         return self._folder / (lock.parent.resolve() / lock.name).relative_to(self._base)
+
+
+def _remove(lock: Path) -> None:
+    try:
+        lock.unlink(missing_ok=True)
+    except OSError as error:
+        raise EnvironmentProblem(
+            f"cannot remove the lock file {lock}: {error.strerror or error}",
+            hint="check the permissions of the git folder; the next trialbook command removes it",
+        ) from error
+
+
+def _forget(note: Path) -> None:
+    """Remove a note whose lock file is gone. If it stays, it is in nobody's way: see `heal`."""
+    with suppress(OSError):
+        note.unlink(missing_ok=True)
 
 
 def _create_whole(note: Path, lock: Path, content: bytes) -> None:

@@ -278,8 +278,11 @@ class Ledger:
         if self._tree is None or not notes:
             return
         if self._repository.head_ref() == self.ref:
-            for note in notes:
-                note.unlink(missing_ok=True)
+            try:
+                for note in notes:
+                    note.unlink(missing_ok=True)
+            except OSError as problem:
+                self._warn_of(problem)
         else:
             # Another branch was checked out in the middle, and took our files along.
             self._settle(_KNOWN_TROUBLE_SECONDS)

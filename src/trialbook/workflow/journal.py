@@ -14,6 +14,7 @@ from pathlib import Path
 from trialbook.formats.records import pack, unpack
 from trialbook.model.digest import sha256
 from trialbook.model.trial import TrialBundle
+from trialbook.storage.disk import doing
 from trialbook.storage.files import remove_unfinished, write_atomic
 from trialbook.workflow.withheld import WithheldTrials
 
@@ -55,8 +56,9 @@ class Journal:
 
     def committed(self, path: str) -> None:
         """Forget a trial: its record is in the ledger, or it is withheld."""
-        (self._spool / _name(path)).unlink(missing_ok=True)
-        (self._flight / _name(path)).unlink(missing_ok=True)
+        with doing(f"clear away the notes on {path} in {self._spool.parent}"):
+            (self._spool / _name(path)).unlink(missing_ok=True)
+            (self._flight / _name(path)).unlink(missing_ok=True)
 
     def in_flight(self) -> list[InFlight]:
         """Trials that were started and are not known to be committed, in order of their path."""
