@@ -199,14 +199,14 @@ class _Run:
         )
 
     def go(self, first: str | None, choose: Choose | None = None) -> Ending:
-        with exclusive_or_none(self._journal.lock) as held:
+        with _telling_how_to_go_on(self._plan.run), exclusive_or_none(self._journal.lock) as held:
             if not held:
                 raise UserError(
                     f"run {self._plan.run} is being worked on by another process",
                     hint="wait for it, or stop it with Ctrl-C where it runs",
                 )
             self._journal.clear()
-            with _telling_how_to_go_on(self._plan.run), rooms(self._bench.system) as work:
+            with rooms(self._bench.system) as work:
                 self._use = replace(self._use, work=work)
                 try:
                     return self._go(first, choose)
