@@ -265,7 +265,7 @@ def test_commands_of_graders_get_no_network_and_only_what_they_name(
     assert policy.network.mode == "none"
     assert (policy.limits.minutes, policy.limits.memory_mb) == (0.5, 100)
     assert [path.name for path in policy.writable] == [policy.writable[0].name]
-    assert policy.readable == (Path(sys.executable).parent.parent,)
+    assert policy.readable[0] == Path(sys.executable).parent.parent
 
 
 def test_a_folder_is_graded_as_it_is_and_stays_so(tmp_path: Path, registry: Registry) -> None:

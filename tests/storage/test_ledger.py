@@ -397,23 +397,6 @@ class TestSituations:
         check_landed(Git(tmp_path / "fresh"))
         assert not (tmp_path / "ran").exists()
 
-    def test_a_signer_that_hangs_is_never_started(
-        self, git: Git, open_ledger: Callable[..., Ledger], tmp_path: Path
-    ) -> None:
-        signer = tmp_path / "signer"
-        signer.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\nsleep 1000\n")
-        signer.chmod(0o755)
-        for key, value in (
-            ("commit.gpgsign", "true"),
-            ("gpg.program", str(signer)),
-            ("user.signingkey", "ABCD"),
-        ):
-            git("config", key, value)
-        commit_run(open_ledger(git.folder))
-        assert "gpgsig" not in git("cat-file", "commit", "HEAD")
-        assert not (tmp_path / "ran").exists()
-        check_landed(git)
-
     @pytest.mark.parametrize("configured", [False, True])
     def test_no_hook_and_no_file_system_monitor_runs(
         self, git: Git, open_ledger: Callable[..., Ledger], tmp_path: Path, configured: bool
