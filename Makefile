@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 TRIALBOOK := $(BIN)/trialbook
 
 .DEFAULT_GOAL := help
-.PHONY: help eval resume check-suite lock-suite status site serve test test-all benchmark lint fmt types architecture docs ci clean
+.PHONY: help test-exhaustive eval resume check-suite lock-suite status site serve test test-all benchmark lint fmt types architecture docs ci clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -47,8 +47,11 @@ serve: .venv/run ## serve the static site on this machine: make serve PORT=8000
 test: .venv/dev ## the fast tests
 	$(BIN)/python -m pytest -m "not slow and not index" -n 2 $(ARGS)
 
-test-all: .venv/dev ## all tests
-	$(BIN)/python -m pytest -n 2 $(ARGS)
+test-all: .venv/dev ## all tests but the exhaustive sweeps
+	$(BIN)/python -m pytest -m "not exhaustive" -n 2 $(ARGS)
+
+test-exhaustive: .venv/dev ## kill and fill the disk at every call of a run: many minutes
+	$(BIN)/python -m pytest -m exhaustive $(ARGS)
 
 benchmark: .venv/dev ## measure against plain git and write the figures into the docs (takes an hour)
 	$(BIN)/python -m benchmarks.ledger --write $(ARGS)
