@@ -168,7 +168,7 @@ class _Bench:
         one.found |= {name: timed.seconds for name, timed in times.items()}
 
     def verify(self, one: Sized) -> None:
-        """``trialbook verify`` against ``git fsck``, both as commands; not of the largest ledgers."""
+        """``trialbook verify`` against ``git fsck``, both as commands; not the largest ledgers."""
         if one.trials > WORK_TREE_SIZE:
             return
         say(f"verify at {one.trials:,}")
