@@ -7,7 +7,7 @@ nothing here knows the ledger.
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +30,7 @@ from trialbook.execution.prepare import Supplies, agent_files, starting_point
 from trialbook.execution.room import Room, environment_of
 from trialbook.execution.toolchain import bare_python, python_of
 from trialbook.execution.workspace import Template, TemplateObjects, template, unpack
+from trialbook.model.evidence import Sighting
 from trialbook.model.suite import Limits
 from trialbook.model.trial import (
     AgentRecord,
@@ -77,7 +78,8 @@ GradeTrial = Callable[[Subject], tuple[Grade, ...]]
 class Findings:
     """What is known of a trial so far. Filled stage by stage; whatever is missing stays None.
 
-    ``trouble`` is what went wrong on our side, if anything did.
+    ``trouble`` is what went wrong on our side, if anything did; ``sightings`` is None until
+    something looked for any.
     """
 
     started: str
@@ -90,7 +92,12 @@ class Findings:
     change: Change | None = None
     grades: tuple[Grade, ...] = ()
     files: dict[str, bytes] = field(default_factory=dict)
+    sightings: list[Sighting] | None = None
     trouble: str | None = None
+
+    def see(self, sightings: Iterable[Sighting]) -> None:
+        """Add what a look gave; that something looked is known from here on."""
+        self.sightings = [*(self.sightings or ()), *sightings]
 
     @property
     def usage(self) -> Usage:

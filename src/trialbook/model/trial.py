@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from trialbook.model.evidence import Sighting
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import SlotKey
 from trialbook.model.suite import ArtifactPolicy, Configuration, Limits, Task
@@ -165,7 +166,8 @@ class Trial:
     not allow it. ``plan_commit`` is the commit that added the plan; ``redactions`` counts the
     places where something secret was taken out, by the secret's name or the kind of credential;
     ``cut`` lists the logs that were too large to be kept whole; ``artifacts`` maps each other file
-    of the trial's folder to its sha256. Parts that the trial did not get to are null.
+    of the trial's folder to its sha256. ``sightings`` is what was seen of broken rules; null means
+    that nothing looked. Parts that the trial did not get to are null.
     """
 
     schema: str = "trialbook/trial/1"
@@ -195,6 +197,7 @@ class Trial:
     change: ChangeRecord | None = None
     grades: tuple[GradeSummary, ...] = ()
     stages: tuple[Stage, ...] = ()
+    sightings: tuple[Sighting, ...] | None = None
     redactions: dict[str, int] = field(default_factory=dict)
     cut: tuple[CutFile, ...] = ()
     artifacts: dict[str, str] = field(default_factory=dict)

@@ -109,6 +109,7 @@ class TrialWorker:
             change=_change(found, kept),
             grades=tuple(_summary(grade, kept.files) for grade in kept.grades),
             stages=tuple(found.stages),
+            sightings=None if found.sightings is None else tuple(found.sightings),
             cut=tuple(kept.cut),
             artifacts={name: sha256(kept.files[name]) for name in sorted(kept.files)},
         )
