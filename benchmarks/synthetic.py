@@ -1,4 +1,11 @@
-"""Ledgers of any size that look like real ones, and verify: made from numbers, always the same."""
+"""Ledgers of any size that look like real ones, and verify: made from numbers, always the same.
+
+A trial has the files, and about the sizes, of those that the suites shipped with trialbook commit:
+a record of 6 kB, a patch of 2 kB to two of the thirteen files of a small service, the grades of two
+graders (3 kB and 1.5 kB), a brief of 1 kB, little output. Every trial has its own patch, final
+state, times and messages. Agents that write long transcripts make more bytes of the same number of
+objects, which is less work for trialbook beside what git has to do.
+"""
 
 from __future__ import annotations
 
@@ -70,9 +77,10 @@ class Entry:
 def start(folder: Path) -> Path:
     """A bare repository with a suite in it and no runs."""
     seed = folder.with_name(folder.name + "-start")
-    source = seed / "suites/refunds/snapshots/service/src/service.py"
-    source.parent.mkdir(parents=True)
-    source.write_bytes(_SERVICE)
+    for path, data in _BASELINE.items():
+        source = seed / "suites/refunds/snapshots/service" / path
+        source.parent.mkdir(parents=True, exist_ok=True)
+        source.write_bytes(data)
     (seed / "suites/refunds/suite.yaml").write_bytes(_SUITE)
     run("git", "init", "-q", "-b", "main", cwd=seed)
     run("git", "add", "-A", cwd=seed)
@@ -150,10 +158,9 @@ def _entry(plan: Plan, slot: SlotKey, planned: tuple[str, str]) -> Entry:
 
 
 def _bundle(plan: Plan, slot: SlotKey, planned: tuple[str, str], seed: str) -> TrialBundle:
-    passed = _number(seed, 4)
     minute = _number(seed + "m", 60)
     patch, tree = _change(seed)
-    grades = tuple(_grade(name, seed, passed) for name in ("acceptance", "checks"))
+    grades = tuple(_grade(name, seed, total) for name, total in _CHECKS.items())
     files = {f"grades/{grade.grader}.json": to_json(grade) for grade in grades}
     files["change.patch"] = patch
     files["sessions/1/attempt-1/prompt.md"] = _brief(slot.task)
@@ -187,7 +194,7 @@ def _bundle(plan: Plan, slot: SlotKey, planned: tuple[str, str], seed: str) -> T
             snapshot_tree=_TREE,
             baseline_tree=_TREE,
             baseline_commit=_hex("baseline", 40),
-            files=1,
+            files=len(_BASELINE),
             audit=tuple(AuditRow(rule=rule, ok=True) for rule in _RULES),
         ),
         attempts=(Attempt(session=1, attempt=1, process=_process(seed)),),
@@ -198,7 +205,11 @@ def _bundle(plan: Plan, slot: SlotKey, planned: tuple[str, str], seed: str) -> T
             basis="client",
         ),
         change=ChangeRecord(
-            tree=tree, patch_sha256=sha256(patch), files=1, insertions=12, deletions=0
+            tree=tree,
+            patch_sha256=sha256(patch),
+            files=len(_CHANGED),
+            insertions=_ADDED * len(_CHANGED),
+            deletions=0,
         ),
         grades=tuple(_summary(grade) for grade in grades),
         stages=tuple(
@@ -236,15 +247,18 @@ def _process(seed: str) -> ProcessEvidence:
     )
 
 
-def _grade(name: str, seed: str, passed: int) -> Grade:
+def _grade(name: str, seed: str, total: int) -> Grade:
+    """One in four trials passes everything."""
+    passed = _number(seed, 4)
+    passed = total if passed == 3 else passed  # noqa: PLR2004 - the last of the four
     checks = tuple(
         Check(
             id=f"check-{number}",
-            question=f"Is {_prose(name + str(number), 6)}?",
+            question=f"Is {_prose(name + str(number), 10)}?",
             passed=number < passed,
-            message=_prose(seed + name + str(number), 8),
+            message=_prose(seed + name + str(number), 24),
         )
-        for number in range(3)
+        for number in range(total)
     )
     return Grade(
         grader=name,
@@ -270,27 +284,39 @@ def _summary(grade: Grade) -> GradeSummary:
 
 
 def _change(seed: str) -> tuple[bytes, str]:
-    """A patch that adds twelve lines, and the tree that it gives."""
-    added = "".join(f"    # {_prose(seed + str(number), 7)}\n" for number in range(12)).encode()
-    new = _SERVICE + added
-    body = b"".join(b"+" + line for line in added.splitlines(keepends=True))
-    patch = (
-        b"diff --git a/src/service.py b/src/service.py\n"
-        b"index %b..%b 100644\n"
-        b"--- a/src/service.py\n+++ b/src/service.py\n@@ -38,3 +38,15 @@\n"
-        b" value_37 = 37\n value_38 = 38\n value_39 = 39\n"
-    ) % (blob_oid(_SERVICE).encode(), blob_oid(new).encode())
-    return patch + body, _tree(new)
+    """A patch that adds lines to the ends of some files, and the tree that it gives."""
+    files, parts = dict(_BASELINE), []
+    for path in _CHANGED:
+        lines = [f"    # {_prose(f'{seed}{path}{number}', 7)}\n" for number in range(_ADDED)]
+        old = _BASELINE[path]
+        files[path] = new = old + "".join(lines).encode()
+        before = [f" {line}\n" for line in old.decode().splitlines()]
+        at = len(before) - 2
+        head = (
+            f"diff --git a/{path} b/{path}\nindex {blob_oid(old)}..{blob_oid(new)} 100644\n"
+            f"--- a/{path}\n+++ b/{path}\n@@ -{at},3 +{at},{3 + _ADDED} @@\n"
+        )
+        parts += [head, *before[-3:], *(f"+{line}" for line in lines)]
+    return "".join(parts).encode(), _tree(files)
 
 
-def _tree(service: bytes) -> str:
-    inside = TreeEntry(b"service.py", REGULAR, blob_oid(service))
-    below = TreeEntry(b"src", DIRECTORY, IdsOnly().add_tree([inside]))
-    return IdsOnly().add_tree([below])
+def _tree(files: Mapping[str, bytes]) -> str:
+    """The id of a tree with these files."""
+    entries = []
+    inside: dict[str, dict[str, bytes]] = {}
+    for path, data in files.items():
+        name, slash, rest = path.partition("/")
+        if slash:
+            inside.setdefault(name, {})[rest] = data
+        else:
+            entries.append(TreeEntry(name.encode(), REGULAR, blob_oid(data)))
+    folders = ((name.encode(), _tree(below)) for name, below in inside.items())
+    entries += [TreeEntry(name, DIRECTORY, oid) for name, oid in folders]
+    return IdsOnly().add_tree(entries)
 
 
 def _brief(task: str) -> bytes:
-    return f"# {task}\n\n{_prose(task, 60)}\n".encode()
+    return f"# {task}\n\n{_prose(task, 180)}\n".encode()
 
 
 def _configuration(limits: Limits) -> PlannedConfiguration:
@@ -347,6 +373,18 @@ def _prose(seed: str, words: int) -> str:
 
 
 _SUITE = b"suite: refunds\nprotocol: 3\n"
-_SERVICE = "".join(f"value_{number} = {number}\n" for number in range(40)).encode()
+_CHECKS = {"acceptance": 9, "checks": 4}
+"""How many checks each grader has."""
+
+_ADDED = 14
+_CHANGED = ("src/refunds/service.py", "tests/test_service.py")
+_BASELINE = {
+    path: "".join(f"value_{number} = {number}  # {path}\n" for number in range(40)).encode()
+    for path in (
+        *("README.md", "pyproject.toml", "docs/index.md", "docs/usage.md"),
+        *(f"src/refunds/{name}.py" for name in ("__init__", "service", "orders", "money", "mail")),
+        *(f"tests/{name}.py" for name in ("conftest", "test_service", "test_orders", "test_money")),
+    )
+}
 _SOURCE = "folder ../../snapshots/service"
-_TREE = _tree(_SERVICE)
+_TREE = _tree(_BASELINE)

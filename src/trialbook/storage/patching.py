@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from trialbook.errors import Refused
 from trialbook.formats.patch import parse_patch
 from trialbook.formats.patch_apply import Content, apply_patch
 from trialbook.model.paths import path_to_text
-from trialbook.storage.repository import DIRECTORY, GITLINK, Store, TreeEntry
-from trialbook.storage.trees import Edit, edit_tree, replace_with
+from trialbook.storage.repository import DIRECTORY, GITLINK, TreeEntry
+from trialbook.storage.trees import Edit, EditedTrees, edit_tree, replace_with
 
 
-def apply_to_tree(store: Store, tree: str, patch: bytes) -> str:
+class Patched(EditedTrees, Protocol):
+    """Where files are read that a patch changes, and put when it did; `Store` is one."""
+
+    def blob(self, oid: str) -> bytes:
+        """The bytes of a file."""
+        ...
+
+    def lookup(self, path: bytes, tree: str) -> TreeEntry | None:
+        """The entry at a path below a tree, or None."""
+        ...
+
+    def add_blob(self, data: bytes) -> str:
+        """Take a file; gives its id."""
+        ...
+
+
+def apply_to_tree(store: Patched, tree: str, patch: bytes) -> str:
     """The tree that a patch makes of ``tree``.
 
     Strict: every hunk at its exact place with its exact context.
@@ -39,12 +57,12 @@ def apply_to_tree(store: Store, tree: str, patch: bytes) -> str:
     )
 
 
-def _entry(store: Store, path: bytes, content: Content) -> Edit:
+def _entry(store: Patched, path: bytes, content: Content) -> Edit:
     name = path.rpartition(b"/")[2]
     return replace_with(TreeEntry(name, content.mode, store.add_blob(content.data)))
 
 
-def _check_room(store: Store, tree: str, written: dict[bytes, Content]) -> None:
+def _check_room(store: Patched, tree: str, written: dict[bytes, Content]) -> None:
     """Refuse a file where a folder stays, and a file below what stays a file."""
     for path in written:
         there = store.lookup(path, tree)

@@ -27,6 +27,7 @@ from trialbook.storage.repository import (
 
 __all__ = [
     "Edit",
+    "EditedTrees",
     "FolderTree",
     "Objects",
     "count_files",
@@ -57,6 +58,18 @@ class Objects(Protocol):
 
     def blob(self, oid: str) -> bytes:
         """The bytes of a file."""
+        ...
+
+
+class EditedTrees(Protocol):
+    """Where trees are read and put; `Store` is one."""
+
+    def tree(self, oid: str) -> list[TreeEntry]:
+        """The entries of a tree."""
+        ...
+
+    def add_tree(self, entries: Iterable[TreeEntry]) -> str:
+        """Take a tree; gives its id."""
         ...
 
 
@@ -198,7 +211,7 @@ def replace_with(entry: TreeEntry | None) -> Edit:
     return lambda _: entry
 
 
-def edit_tree(store: Store, tree: str, edits: dict[bytes, Edit]) -> str:
+def edit_tree(store: EditedTrees, tree: str, edits: dict[bytes, Edit]) -> str:
     """Apply edits by path, making the folders they need and dropping the ones they empty.
 
     Folders that an edit passes through replace files of the same name.
@@ -208,7 +221,7 @@ def edit_tree(store: Store, tree: str, edits: dict[bytes, Edit]) -> str:
     return _edited(store, tree, edits) or store.add_tree([])
 
 
-def _edited(store: Store, tree: str | None, edits: dict[bytes, Edit]) -> str | None:
+def _edited(store: EditedTrees, tree: str | None, edits: dict[bytes, Edit]) -> str | None:
     entries = {entry.name: entry for entry in store.tree(tree)} if tree else {}
     deeper: dict[bytes, dict[bytes, Edit]] = {}
     for path, edit in edits.items():

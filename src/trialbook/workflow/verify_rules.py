@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -19,6 +20,7 @@ from trialbook.model.standing import standing_of
 from trialbook.model.trial import Trial
 from trialbook.reporting.report import render_report
 from trialbook.reporting.results import RunResults, results_csv
+from trialbook.storage.dry_store import DryStore
 from trialbook.storage.objects import is_oid
 from trialbook.storage.patching import apply_to_tree
 from trialbook.storage.repository import DIRECTORY, Store
@@ -77,6 +79,8 @@ class Patches:
         text = "".join(f"{place}\n" for place in places)
         (info / "alternates").write_text(text, encoding="utf-8", errors="surrogateescape")
         self._store = Store.at(sources.scratch)
+        self._dry = DryStore(self._store)
+        self._here: set[str] = set()
         self._known: dict[tuple[str, str], str] = {}
         self._missing: set[str] = set()
 
@@ -100,9 +104,11 @@ class Patches:
         if not self._is_here(baseline, plan, trial):
             raise self._not_here(plan)
         try:
-            tree = apply_to_tree(self._store, baseline, patch)
+            tree = apply_to_tree(self._dry, baseline, patch)
         except (KeyError, EnvironmentProblem):
             raise self._not_here(plan) from None
+        finally:
+            self._dry.forget()
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
         self._known[key] = tree
@@ -110,17 +116,14 @@ class Patches:
 
     def _is_here(self, baseline: str, plan: Plan, trial: Trial) -> bool:
         """Whether the baseline is there, or can be made of a snapshot and instructions that are."""
-        if baseline in self._missing:
-            return False
-        if baseline in self._store:
-            return True
-        try:
-            if self._made(plan, trial) == baseline:
-                return True
-        except (KeyError, ValueError, EnvironmentProblem, Refused):
-            pass
-        self._missing.add(baseline)
-        return False
+        if baseline in self._here or baseline in self._missing:
+            return baseline in self._here
+        here = baseline in self._store
+        if not here:
+            with suppress(KeyError, ValueError, EnvironmentProblem, Refused):
+                here = self._made(plan, trial) == baseline
+        (self._here if here else self._missing).add(baseline)
+        return here
 
     def _made(self, plan: Plan, trial: Trial) -> str | None:
         configuration = plan.configurations.get(trial.configuration)
