@@ -52,11 +52,12 @@ class DamagedObject(TrialbookError):
 class RawObjects:
     """The objects of one repository, alternates included. One per thread.
 
-    ``count`` is how many were read. Contents are not kept, but for bases of deltas.
+    ``count`` is how many were read. Contents are not kept, but for bases of deltas. ``folders`` are
+    the repository's ``objects`` and those of its alternates.
     """
 
     def __init__(self, objects: Path) -> None:
-        self._folders = _with_alternates(objects, _ALTERNATES_DEPTH)
+        self.folders = _with_alternates(objects, _ALTERNATES_DEPTH)
         self._bases = Bases()
         self._packs: dict[Path, Pack] = {}
         self._order: list[Pack] = []
@@ -84,6 +85,17 @@ class RawObjects:
                 f"is a {_KINDS[number].decode()} where a {_KINDS[kind].decode()} is named"
             )
         return data
+
+    def any_kind(self, oid: bytes) -> bytes:
+        """The bytes of an object of whatever kind, without a look at whether they are its name's.
+
+        Raises:
+            MissingObject, DamagedObject: as `read`.
+        """
+        try:
+            return self._find(oid)[1]
+        except _BAD as error:
+            raise DamagedObject(f"cannot be read: {error}") from error
 
     def tree(self, oid: bytes) -> list[bytes]:
         """The entries of a tree as they stand there (see `entry_of`): equal if they say the same.
@@ -124,7 +136,7 @@ class RawObjects:
 
     def _loose(self, oid: bytes) -> tuple[int, bytes] | None:
         text = oid.hex()
-        for folder in self._folders:
+        for folder in self.folders:
             try:
                 with open(f"{folder}/{text[:2]}/{text[2:]}", "rb") as file:  # noqa: PTH123 - speed
                     raw = zlib.decompress(file.read())
@@ -138,7 +150,7 @@ class RawObjects:
         return None
 
     def _scan(self) -> None:
-        for folder in self._folders:
+        for folder in self.folders:
             for index in sorted((folder / "pack").glob("*.idx")):
                 if index in self._packs or index in self.broken:
                     continue
