@@ -13,7 +13,7 @@ import pytest
 from trialbook.errors import EnvironmentProblem
 from trialbook.model.process import Command, Ended
 from trialbook.model.suite import Limits
-from trialbook.process import ToolResult, expecting, git, git_version, tool
+from trialbook.process import ToolResult, git, git_version, tool
 from trialbook.process import run as supervised
 from trialbook.supervision.protocol import printable
 
@@ -211,49 +211,3 @@ def _runs(pid: int) -> bool:
     except OSError:
         return False
     return stat_line.rpartition(") ")[2][0] not in "ZX"
-
-
-def a_command(tmp_path: Path) -> Command:
-    return Command(
-        argv=("/bin/sh", "-c", "echo $PPID"),
-        cwd=tmp_path,
-        environment={},
-        stdout=tmp_path / "out.txt",
-        stderr=tmp_path / "err.txt",
-    )
-
-
-def children() -> set[str]:
-    listing = Path(f"/proc/self/task/{os.getpid()}/children")
-    return set(listing.read_text().split())
-
-
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc")
-def test_an_expected_command_gets_the_supervisor_that_waits_for_it(tmp_path: Path) -> None:
-    before = children()
-    with expecting():
-        (waiting,) = children() - before
-        for number in range(2):
-            assert supervised(a_command(tmp_path), Limits(minutes=1)).ended is Ended.EXITED
-            parent = (tmp_path / "out.txt").read_text().strip()
-            assert (parent == waiting) is (number == 0)
-    assert children() == before
-
-
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc")
-def test_a_supervisor_that_nobody_needs_ends_with_the_block(tmp_path: Path) -> None:
-    before = children()
-    with expecting():
-        assert len(children() - before) == 1
-    assert children() == before
-
-
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc")
-def test_a_waiting_supervisor_that_was_killed_is_replaced(tmp_path: Path) -> None:
-    before = children()
-    with expecting():
-        (waiting,) = children() - before
-        os.kill(int(waiting), 9)
-        time.sleep(0.2)
-        assert supervised(a_command(tmp_path), Limits(minutes=1)).ended is Ended.EXITED
-    assert children() == before

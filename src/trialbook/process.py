@@ -8,11 +8,13 @@ ended, and a daemon in a session of its own gets away.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import select
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -25,19 +27,21 @@ from trialbook.errors import EnvironmentProblem
 from trialbook.model.process import Command, Ended, ProcessResult
 from trialbook.model.suite import Limits
 from trialbook.supervision import adoption
+from trialbook.supervision.forked import Child, Forked, ForkServer
+from trialbook.supervision.forkserver import SERVE
 from trialbook.supervision.protocol import printable, read_report, request_bytes
 from trialbook.supervision.watch import END, KILL_SECONDS, clock
 
-_SUPERVISOR = Path(__file__).with_name("supervisor.py")
+_SCRIPT = Path(__file__).with_name("supervisor.py")
+_SUPERVISOR = (sys.executable, "-I", "-S", "-B", str(_SCRIPT))
 _TERM_SECONDS = 2.0
 _TICK_MILLISECONDS = 100
 _SLACK_SECONDS = 15.0
 _REPORT_BYTES = 1 << 16
 
 # Held while a child is made, so that nobody ever sees a child that is not in the list yet.
-_lock = threading.Lock()
+_lock = threading.RLock()
 _children: set[int] = set()
-_expected = threading.local()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,8 +95,8 @@ def run(
     if result is not None:
         return result if _is_true(result, cancel) else replace(result, ended=Ended.LOST)
     with _lock:
-        swept = adoption.sweep(since, _children)
-    lost = _lost(command, child.returncode, report)
+        swept = adoption.sweep(since, _children | {_server.pid})
+    lost = _lost(command, child.poll() or 0, report)
     return replace(lost, seconds=round(clock() - begun, 3), leftover_processes=swept)
 
 
@@ -195,54 +199,13 @@ def git_version() -> str | None:
 
 
 @contextlib.contextmanager
-def expecting() -> Iterator[None]:
-    """Have a supervisor start up, for the next command that this thread runs inside of the block.
-
-    Starting one takes longer than anything else about a short command; so it can be had while
-    other things are made ready. One that is not used ends with the block.
-    """
+def _supervisor() -> Iterator[Child]:
     with contextlib.ExitStack() as stack:
-        with contextlib.suppress(EnvironmentProblem):
-            _expected.child = stack.enter_context(_fresh_supervisor())
-            _expected.stack = stack.pop_all()
-        try:
-            yield
-        finally:
-            _expected.child = None
-            if (unused := _taken_stack()) is not None:
-                unused.close()
-
-
-def _taken_stack() -> contextlib.ExitStack | None:
-    stack: contextlib.ExitStack | None = getattr(_expected, "stack", None)
-    _expected.stack = None
-    return stack
-
-
-@contextlib.contextmanager
-def _supervisor() -> Iterator[subprocess.Popen[bytes]]:
-    child: subprocess.Popen[bytes] | None = getattr(_expected, "child", None)
-    stack = _taken_stack()
-    if child is None or stack is None or child.poll() is not None:
-        with stack or contextlib.nullcontext(), _fresh_supervisor() as fresh:
-            yield fresh
-    else:
-        _expected.child = None
-        with stack:
-            yield child
-
-
-@contextlib.contextmanager
-def _fresh_supervisor() -> Iterator[subprocess.Popen[bytes]]:
-    with _child(
-        [sys.executable, "-I", "-S", "-B", str(_SUPERVISOR)],
-        cwd="/",
-        env={},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        bufsize=0,
-    ) as child:
+        child: Child | None = _forked(stack)
+        if child is None:
+            options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "bufsize": 0}
+            started = _child(_SUPERVISOR, cwd="/", env={}, stdin=subprocess.PIPE, **options)
+            child = stack.enter_context(started)
         try:
             yield child
         finally:
@@ -255,8 +218,29 @@ def _fresh_supervisor() -> Iterator[subprocess.Popen[bytes]]:
                 child.wait()
 
 
+def _forked(stack: contextlib.ExitStack) -> Forked | None:
+    """A supervisor of the fork server, until the stack is closed; None where there can be none."""
+    with _lock:
+        try:
+            child = _server.fork()
+        except (OSError, EnvironmentProblem):
+            return None
+        _children.add(child.pid)
+    stack.callback(_children.discard, child.pid)
+    stack.callback(child.stdout.close)
+    return child
+
+
+def _start_server(channel: socket.socket) -> subprocess.Popen[bytes]:
+    nothing = subprocess.DEVNULL
+    argv = [*_SUPERVISOR, SERVE]
+    child = _started(argv, cwd="/", env={}, stdin=channel, stdout=nothing, stderr=nothing)
+    _children.discard(child.pid)  # the server knows it
+    return child
+
+
 def _converse(
-    child: subprocess.Popen[bytes], request: bytes, limits: Limits, cancel: threading.Event | None
+    child: Child, request: bytes, limits: Limits, cancel: threading.Event | None
 ) -> bytes:
     control, answer = _pipe(child.stdin), _pipe(child.stdout)
     with contextlib.suppress(BrokenPipeError):
@@ -320,6 +304,16 @@ def _size(path: Path) -> int:
 @contextlib.contextmanager
 def _child(argv: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[bytes]]:  # noqa: ANN401
     """A child in a session of its own, on the list of our children; over when the block is left."""
+    child = _started(argv, **options)
+    try:
+        yield child
+    finally:
+        _end(child)
+        with _lock:
+            _children.discard(child.pid)
+
+
+def _started(argv: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:  # noqa: ANN401
     try:
         with _lock:
             child = subprocess.Popen(argv, start_new_session=True, **options)  # noqa: S603
@@ -330,12 +324,7 @@ def _child(argv: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[byt
         raise EnvironmentProblem(f"{argv[0]} is not installed, or not on the PATH") from error
     except (OSError, ValueError) as error:
         raise EnvironmentProblem(f"{argv[0]} cannot be started: {error}") from error
-    try:
-        yield child
-    finally:
-        _end(child)
-        with _lock:
-            _children.discard(child.pid)
+    return child
 
 
 def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
@@ -396,3 +385,6 @@ _GIT_ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_PAGER": "cat",
 }
+
+_server = ForkServer(_start_server)
+atexit.register(_server.close)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import sys
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ import pytest
 from trialbook import process
 from trialbook.model.process import Command, Ended
 from trialbook.model.suite import Limits
+from trialbook.supervision.forked import ForkServer
 
 if TYPE_CHECKING:
     from tests.supervision.conftest import Bench
@@ -191,7 +191,8 @@ def test_many_threads_run_commands_at_once_and_get_their_own_results(tmp_path: P
 def test_an_interpreter_that_cannot_supervise_is_said(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys, "executable", "/no/python")
+    monkeypatch.setattr(process, "_SUPERVISOR", ("/no/python",))
+    monkeypatch.setattr(process, "_server", ForkServer(process._start_server))
     result = bench.run("true")
     assert result.ended is Ended.NOT_STARTED
     assert result.message == "/no/python is not installed, or not on the PATH"

@@ -41,7 +41,6 @@ from trialbook.model.trial import (
     Usage,
     WorkspaceRecord,
 )
-from trialbook.process import expecting
 from trialbook.storage.files import fresh_folder, read_regular
 from trialbook.storage.ledger import path_problem
 from trialbook.storage.repository import Store
@@ -135,18 +134,17 @@ class TrialRunner:
         supplies = Supplies(
             suite_folder=Path(spec.suite_folder), store=Store.at(cache / "objects"), cache=cache
         )
-        with expecting():
-            with self._stage(found, "prepare"):
-                made = self._prepare(spec, room, supplies, found)
-                python = python_of(
-                    spec.task.toolchain,
-                    suite_folder=supplies.suite_folder,
-                    cache=cache,
-                    system=self.system,
-                )
-            with self._stage(found, "agent"):
-                own = python if spec.task.toolchain else bare_python()
-                self._run_agent(spec, room, own, supplies, found)
+        with self._stage(found, "prepare"):
+            made = self._prepare(spec, room, supplies, found)
+            python = python_of(
+                spec.task.toolchain,
+                suite_folder=supplies.suite_folder,
+                cache=cache,
+                system=self.system,
+            )
+        with self._stage(found, "agent"):
+            own = python if spec.task.toolchain else bare_python()
+            self._run_agent(spec, room, own, supplies, found)
         with self._stage(found, "capture"):
             found.change = capture(
                 room.workspace,

@@ -35,18 +35,20 @@ _IGNORED = ("HUP", "INT", "QUIT", "TERM", "USR1", "USR2", "ALRM", "VTALRM", "PRO
 
 
 class Watch:
-    """One process from its start until nothing of it is left."""
+    """The process ``main``, begun at ``started``, until nothing of it is left."""
 
-    def __init__(self, request: dict[str, Any], main: int, sinks: list[Sink], wake: int) -> None:
+    def __init__(
+        self, request: dict[str, Any], main: int, started: float, sinks: list[Sink], wake: int
+    ) -> None:
         self._request = request
         self._main = main
+        self._started = started
         self._sinks = {sink.pipe: sink for sink in sinks}
         self._wake = wake
         self._runner = os.getppid()
         self._poll = select.poll()
         for file in (0, wake, *self._sinks):
             self._poll.register(file, select.POLLIN)
-        self._started = clock()
         self.status: int | None = None
         self.seconds = 0.0
         self.rss = 0
@@ -148,10 +150,11 @@ def supervise(request: dict[str, Any], wake: int) -> dict[str, Any]:
     sinks = [Sink(request["stdout"], request["limit"])]
     if request["stderr"] != request["stdout"]:
         sinks.append(Sink(request["stderr"], request["limit"]))
+    started = clock()  # not after it: a busy system may let the process run on for a while first
     main = launch(request, stdin, sinks[0].end, sinks[-1].end)
     for file in (stdin, *(sink.end for sink in sinks)):
         os.close(file)
-    watch = Watch(request, main, sinks, wake)
+    watch = Watch(request, main, started, sinks, wake)
     try:
         ended = watch.follow()
     finally:
@@ -161,10 +164,15 @@ def supervise(request: dict[str, Any], wake: int) -> dict[str, Any]:
     return _report(ended, watch, sinks)
 
 
+def ignore_signals() -> None:
+    """Ignore what a supervised process may send, all that can be ignored."""
+    for name in _IGNORED:
+        signal.signal(getattr(signal, f"SIG{name}"), signal.SIG_IGN)
+
+
 def run() -> None:
     """Supervise one process, as the runner at the other ends of the pipes asks."""
-    for name in _IGNORED:  # the process may send us any of them
-        signal.signal(getattr(signal, f"SIG{name}"), signal.SIG_IGN)
+    ignore_signals()
     os.umask(0o022)
     descendants.become_subreaper()
     descendants.become_opaque()
