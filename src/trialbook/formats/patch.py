@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 from trialbook.errors import Refused
@@ -30,6 +31,8 @@ _NAMED = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
 _START = b"diff --git "
 _NO_NEWLINE = b"\\ "
 _SIGNATURE = b"-- "
+_MOST_NAMES = 1024
+_line = tuple.__new__  # Patches are read line by line, many thousands of them: this is quicker.
 
 
 class FileStatus(StrEnum):
@@ -133,24 +136,26 @@ class _Reader:
 
     def __init__(self, data: bytes) -> None:
         self._lines = data.split(b"\n")
-        self._whole = not self._lines[-1]
-        if self._whole:
+        whole = not self._lines[-1]
+        if whole:
             self._lines.pop()
+        self._count = len(self._lines)
+        self._cut_off = -1 if whole else self._count - 1
         self._at = 0
 
     def peek(self) -> bytes | None:
         """The next line, or None at the end."""
-        return self._lines[self._at] if self._at < len(self._lines) else None
+        return self._lines[self._at] if self._at < self._count else None
 
     def take(self) -> bytes:
         """The next line, which must be there, and whole."""
-        line = self.peek()
-        if line is None:
+        at = self._at
+        if at >= self._count:
             raise self.refusal("the patch ends in the middle of a file")
-        self._at += 1
-        if self._at == len(self._lines) and not self._whole:
+        self._at = at + 1
+        if at == self._cut_off:
             raise self.refusal("the patch ends in the middle of a line; its last newline is gone")
-        return line
+        return self._lines[at]
 
     def skip_to_file(self) -> bool:
         """Go to where the next file begins; False if there is none."""
@@ -223,6 +228,8 @@ def _parse_file(reader: _Reader) -> FilePatch:
 
 def _read_header_line(header: _Header, line: bytes) -> bool:
     """Take a line into the header; False if it is none of the header's."""
+    if line.startswith((b"--- ", b"@@ ")):
+        return False
     if match := _MODE.match(line):
         what, mode = match.group(1), int(match.group(2), 8)
         header.modes["new" if what.startswith(b"new") else "old"] = mode
@@ -291,16 +298,16 @@ def _hunk_lines(reader: _Reader, old: tuple[int, int], new: tuple[int, int]) -> 
     while old_at < old_end or new_at < new_end:
         raw = reader.take()
         # Some mailers and editors cut the single space of an empty line that did not change.
-        kind, text = chr(raw[0]) if raw else " ", raw[1:] + b"\n"
-        if kind == "+" and new_at < new_end:
-            lines.append(Line("+", None, new_at, text))
+        sign, text = raw[:1] or b" ", raw[1:] + b"\n"
+        if sign == b"+" and new_at < new_end:
+            lines.append(_line(Line, ("+", None, new_at, text)))
             new_at += 1
-        elif kind == "-" and old_at < old_end:
-            lines.append(Line("-", old_at, None, text))
-            old_at += 1
-        elif kind == " " and old_at < old_end and new_at < new_end:
-            lines.append(Line(" ", old_at, new_at, text))
+        elif sign == b" " and old_at < old_end and new_at < new_end:
+            lines.append(_line(Line, (" ", old_at, new_at, text)))
             old_at, new_at = old_at + 1, new_at + 1
+        elif sign == b"-" and old_at < old_end:
+            lines.append(_line(Line, ("-", old_at, None, text)))
+            old_at += 1
         elif raw.startswith(_NO_NEWLINE) and lines:
             lines[-1] = lines[-1]._replace(text=lines[-1].text.removesuffix(b"\n"))
         else:
@@ -312,6 +319,7 @@ def _hunk_lines(reader: _Reader, old: tuple[int, int], new: tuple[int, int]) -> 
     return tuple(lines)
 
 
+@lru_cache(maxsize=_MOST_NAMES)
 def _header_names(rest: bytes) -> tuple[bytes, bytes] | None:
     """Both names of a ``diff --git`` line, where it can be told where the first one ends."""
     if match := _QUOTED.match(rest):

@@ -160,9 +160,11 @@ def _apply_hunks(file: FilePatch, old: bytes) -> bytes:
         out += [line.text for line in hunk.lines if line.kind != "-"]
         at = start + len(before)
     out += lines[at:]
-    if any(not line.endswith(b"\n") for line in out[:-1]):
+    data = b"".join(out)
+    # Every line has one newline, at its end; only the last may have none.
+    if data.count(b"\n") != len(out) - bool(out and not out[-1].endswith(b"\n")):
         raise _refused(file, "a line without an end comes before the end of the file")
-    return b"".join(out)
+    return data
 
 
 def _lines(data: bytes) -> list[bytes]:
