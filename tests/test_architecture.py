@@ -18,7 +18,7 @@ LEAVES = {"model", "errors", "system"}
 PURE = LEAVES | {"formats", "stats"}
 SEAMS = PURE | {"process", "api", "registry"}
 STORED = SEAMS | {"storage"}
-ROOMS = STORED | {"execution", "grading", "reporting", "verify"}
+ROOMS = STORED | {"egress", "execution", "grading", "reporting", "verify"}
 ALLOWED = {
     "model": set(),
     "errors": set(),
@@ -30,9 +30,10 @@ ALLOWED = {
     "process": LEAVES | {"supervision"},
     "api": PURE,
     "registry": PURE | {"api"},
-    "testing": SEAMS,
+    "egress": LEAVES,
+    "testing": SEAMS | {"egress"},
     "storage": SEAMS,
-    "execution": STORED,
+    "execution": STORED | {"egress"},
     "grading": STORED,
     "reporting": STORED,
     "verify": STORED,
