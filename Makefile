@@ -23,6 +23,10 @@ help: ## list the targets
 	$(PIP) --group dev
 	@touch $@
 
+.venv/crosscheck: .venv/dev
+	$(PIP) --group crosscheck
+	@touch $@
+
 eval: .venv/run ## run a suite and commit every trial: make eval SUITE=instruction-drift
 	$(TRIALBOOK) eval $(SUITE) $(ARGS)
 
@@ -74,7 +78,7 @@ architecture: .venv/dev ## import directions, doors and sizes
 docs: .venv/dev ## write the generated reference pages anew
 	$(BIN)/python -m trialbook.cli.reference site/pages/reference
 
-ci: lint types architecture test-all ## what the build server runs
+ci: .venv/crosscheck lint types architecture test-all ## what the build server runs
 
 clean: ## remove what was generated; the ledger stays
 	rm -rf .venv site/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis
