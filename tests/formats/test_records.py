@@ -51,6 +51,19 @@ def test_the_same_value_gives_the_same_bytes(grade: Grade) -> None:
     assert to_json(from_json(Grade, to_json(grade), "grade")) == to_json(grade)
 
 
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs"])),
+    lambda inner: st.lists(inner) | st.dictionaries(TEXT, inner),
+    max_leaves=15,
+)  # fmt: skip
+
+
+@given(ANY_JSON)
+def test_records_are_written_as_the_standard_library_indents_them(value: object) -> None:
+    assert to_json(value) == json.dumps(value, indent=2, ensure_ascii=False).encode() + b"\n"
+
+
 def test_json_reads_well_as_a_diff() -> None:
     grade = Grade(
         grader="checks",

@@ -24,7 +24,7 @@ from trialbook.storage.files import read_regular
 from trialbook.storage.folders import IdsOnly, tree_of_folder
 from trialbook.storage.object_ids import object_ids
 from trialbook.storage.raw_objects import RawObjects, entry_of
-from trialbook.storage.repository import DIRECTORY, Store
+from trialbook.storage.repository import DIRECTORY, CommitInfo, Store
 
 _SHOWN = 5
 _SETTINGS = {
@@ -301,7 +301,7 @@ class _Content:
             data = read_regular(self._git / ref)
             if data is None or data.strip() != self._commit.encode():
                 wrong.append(f"{ref} is not the baseline commit")
-        if self._store().commit(self._commit).parents:
+        if self._baseline_commit.parents:
             wrong.append("the baseline commit has parents")
         return wrong
 
@@ -321,7 +321,7 @@ class _Content:
         objects = RawObjects(self._git / "objects")
         oids: set[str] = set()
         paths: set[bytes] = set()
-        pending = [(b"", bytes.fromhex(self._store().commit(self._commit).tree))]
+        pending = [(b"", bytes.fromhex(self._baseline_commit.tree))]
         while pending:
             prefix, tree = pending.pop()
             oids.add(tree.hex())
@@ -336,13 +336,18 @@ class _Content:
 
     def _tree(self) -> list[str]:
         omitted = [f"{file.path}: {file.reason}" for file in self._found.omitted]
-        tree = self._store().commit(self._commit).tree
+        tree = self._baseline_commit.tree
         if self._found.tree == tree:
             return omitted
         return [f"the files are the tree {self._found.tree}, the baseline's is {tree}", *omitted]
 
-    def _store(self) -> Store:
-        return Store.at(self._git / "objects")
+    @cached_property
+    def _baseline_commit(self) -> CommitInfo:
+        store = Store.at(self._git / "objects")
+        try:
+            return store.commit(self._commit)
+        finally:
+            store.close()
 
 
 def _same(one: os.stat_result, other: os.stat_result) -> bool:

@@ -27,8 +27,9 @@ def to_json(value: Any) -> bytes:  # noqa: ANN401 - any record
         ValueError: a float that is NaN or infinite.
     """
     plain = msgspec.to_builtins(value, str_keys=True)
-    text = json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False)
-    return text.encode() + b"\n"
+    # Numbers and strings as `json` writes them; with an indent it is ten times as slow.
+    text = json.dumps(plain, ensure_ascii=False, allow_nan=False)
+    return msgspec.json.format(text.encode(), indent=2) + b"\n"
 
 
 def from_json(kind: type[T], data: bytes, where: str) -> T:

@@ -26,11 +26,11 @@ class Redactor:
     """Finds and replaces what is secret. Threads may share one.
 
     ``counts`` of what it gives say how many places of each kind there were: a known value by its
-    name, a credential by its kind.
+    name, a credential by its kind. ``values`` is true if there are known values at all.
     """
 
     def __init__(self, values: Mapping[str, str], scan: Scan | None = None) -> None:
-        self._values = ExactValues(values)
+        self.values = ExactValues(values)
         self._scan = scan
 
     def spans(self, data: bytes, *, cut: bool = False) -> list[Span]:
@@ -38,7 +38,7 @@ class Redactor:
 
         With ``cut``, the data may have been cut off in the middle of something secret.
         """
-        found = self._values.spans(data, cut=cut)
+        found = self.values.spans(data, cut=cut)
         found += find_credentials(data)
         if self._scan is not None:
             found += self._scan(data)
@@ -57,7 +57,7 @@ class Redactor:
 
     def known_values(self, data: bytes) -> list[str]:
         """The names of known values that stand in ``data`` still, outside of placeholders."""
-        found = self._values.spans(data)
+        found = self.values.spans(data)
         spared = _placeholders(data, found)
         return sorted(
             {span.kind for span in found if not any(_inside(span, old) for old in spared)}

@@ -169,7 +169,8 @@ class Keeper:
     def _values(self, kept: Kept, value: Any, shown: str) -> Any:  # noqa: ANN401 - plain JSON
         if isinstance(value, str):
             clean, counts = self._redactor.redact_text(value)
-            kept.redactions += counts
+            if counts:
+                kept.redactions += counts
             return clean
         if isinstance(value, list | tuple):
             return [self._values(kept, item, shown) for item in value]
@@ -178,7 +179,7 @@ class Keeper:
         clean_items = {}
         for key, item in value.items():
             if key in _FIXED:
-                left = self._redactor.known_values(to_json(item))
+                left = self._redactor.known_values(to_json(item)) if self._redactor.values else ()
                 kept.problems += [
                     f"{shown}: the value of {name} is in its `{key}`" for name in left
                 ]
