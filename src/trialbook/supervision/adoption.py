@@ -9,9 +9,8 @@ import select
 from collections.abc import Container
 
 from trialbook.supervision import descendants
-from trialbook.supervision.watch import clock
+from trialbook.supervision.watch import KILL_SECONDS, clock
 
-_SWEEP_SECONDS = 10.0
 _REST_MILLISECONDS = 2
 
 
@@ -39,13 +38,14 @@ def sweep(since: int, ours: Container[int]) -> int:
     the supervisor (``since``). No new child may be made meanwhile.
     """
     killed: set[int] = set()
-    deadline = clock() + _SWEEP_SECONDS
-    while (orphans := _orphans(since, ours)) and clock() < deadline:
-        killed |= descendants.kill_tree(lambda: _orphans(since, ours))
-        for pid in orphans:
-            with contextlib.suppress(ChildProcessError):
-                os.waitpid(pid, os.WNOHANG)
-        select.poll().poll(_REST_MILLISECONDS)
+    deadline = clock() + KILL_SECONDS
+    with descendants.hurrying():
+        while (orphans := _orphans(since, ours)) and clock() < deadline:
+            killed |= descendants.kill_tree(lambda: _orphans(since, ours))
+            for pid in orphans:
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(pid, os.WNOHANG)
+            select.poll().poll(_REST_MILLISECONDS)
     return len(killed)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import marshal
 import os
 import select
@@ -81,15 +80,18 @@ class Watch:
         deadline = clock() + KILL_SECONDS
         self._reap()
         if not self.childless:
-            _hurry()
+            with descendants.hurrying():
+                self._kill_until(deadline)
+        self.killed.discard(self._main)
+        if self.status is None:
+            self.seconds = clock() - self._started
+
+    def _kill_until(self, deadline: float) -> None:
         while not self.childless and clock() < deadline:
             self.killed |= descendants.kill_tree(_children)
             if self.status is None:
                 descendants.send_group(self._main, signal.SIGKILL)
             self._turn(0.01)
-        self.killed.discard(self._main)
-        if self.status is None:
-            self.seconds = clock() - self._started
 
     def _ask(self) -> None:
         reached = descendants.signal_tree(_children(), signal.SIGTERM)
@@ -211,12 +213,6 @@ def _report(ended: str, watch: Watch, sinks: list[Sink]) -> dict[str, Any]:
 
 def _children() -> list[int]:
     return descendants.children_of(os.getpid())
-
-
-def _hurry() -> None:
-    # Against a crowd of processes that start others, the killer needs more than its fair share.
-    with contextlib.suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, 0, -20)
 
 
 def _wake_up() -> int:
