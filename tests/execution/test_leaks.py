@@ -345,6 +345,23 @@ def test_a_node_package_is_read(world: World, path: str, manifest: bytes, *, fou
     assert kinds(packages(world, lines=False)) == ({"newer_release"} if found else set())
 
 
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("vendored/refunds.py", True),
+        ("shop_api/_money.py", True),
+        ("numbers/_money.py", False),
+    ],
+)
+def test_in_what_belongs_to_the_host_only_files_with_a_name_of_the_answer_are_read(
+    world: World, path: str, *, found: bool
+) -> None:
+    write(world.folder / "host", path, b"\n".join(FIXED.splitlines()[4:]))
+    search = Search(answers=[world.answer], lines=True)
+    search.folder(Place(name="the system", root=world.folder / "host", lasting=True))
+    assert kinds(search.sightings(world.answer)) == ({"answer_lines"} if found else set())
+
+
 # --- what is no leak ------------------------------------------------------------------------------
 
 

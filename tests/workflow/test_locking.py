@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.conftest import git, write_files
+from tests.conftest import git, trialbook, write_files
 
 from trialbook.errors import EnvironmentProblem, Refused, UserError
 from trialbook.formats.authored import parse_document
@@ -170,6 +170,7 @@ def test_a_suite_whose_graders_are_right_is_locked_with_what_they_said(root: Pat
         (Row.NEAR_MISS, "by-command"): (RowStatus.PASSED, 1),
         (Row.NEAR_MISS, "off-by-one"): (RowStatus.PASSED, 1),
         (Row.VARIANT, "patched"): (RowStatus.PASSED, 1),
+        (Row.LEAK, ""): (RowStatus.PASSED, 0),
     }
     assert len(told) == 14
     assert "sums near miss off-by-one: rejected" in told
@@ -263,6 +264,40 @@ def test_a_row_that_fails_or_breaks_keeps_the_suite_from_being_locked(
     assert row in found, locking.blocking
     assert found[row].status is status
     assert found[row].reason
+
+
+NOTES = "".join(f"We add up number {n} and its neighbour {n}.\n" for n in ("one", "two", "three"))
+LEAK_WAIVER = """\
+waivers:
+  - {task: sums, row: leak, reason: The instructions are what is measured here.}
+"""
+
+
+@pytest.mark.slow
+def test_an_answer_that_agents_can_read_keeps_the_suite_from_being_locked_unless_waived(
+    root: Path,
+) -> None:
+    write_files(root / "suites/shop/tasks/sums/private/reference", {"notes.md": NOTES})
+    hints = "# Hints\n\n" + NOTES.replace(" and", "\tand")
+    write_files(root / "suites/shop/instructions/plain", {"HINTS.md": hints})
+    locking = lock(root)
+    (row,) = locking.blocking
+    assert (row.row, row.status) == (Row.LEAK, RowStatus.FAILED)
+    where = "HINTS.md:3: in the instructions plain: it has 3 of the 3 lines of the answer"
+    assert where in row.reason
+    assert "neighbour" not in row.reason
+    done = trialbook(root, "suite", "lock", "shop", check=2)
+    assert where in " ".join(done.stdout.split())
+
+    suite = root / "suites/shop/suite.yaml"
+    suite.write_text(suite.read_text() + LEAK_WAIVER)
+    locking = lock(root)
+    assert locking.made
+    (row,) = [row for row in locking.rows if row.row is Row.LEAK]
+    assert (row.status, row.waiver) == (
+        RowStatus.WAIVED,
+        "The instructions are what is measured here.",
+    )
 
 
 WAIVER = """\

@@ -29,6 +29,7 @@ _HEADS = {
     Row.NEAR_MISS: "near misses",
     Row.VARIANT: "variants",
     Row.TRAP: "trap",
+    Row.LEAK: "leak",
 }
 _TONES = {
     RowStatus.PASSED: "green",
@@ -52,16 +53,16 @@ _WORDS = {
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @pass_context
 def lock(context: Context, *, suite: str, jobs: int | None, as_json: bool) -> int:
-    """Freeze SUITE under its protocol number, if its graders can be trusted.
+    """Freeze SUITE under its protocol number, if its graders can be trusted and no answer leaks.
 
     First the graders are tried on answers of known worth: the untouched snapshot, the reference, a
-    change that does nothing, near misses, variants, and what a trap is made of. Then the digests of
-    everything that measures go into suites/SUITE/locks/NUMBER.json, with these results. The file is
-    yours to commit. A row that fails keeps the suite from being locked, unless `waivers` in
-    suite.yaml lets it, with a reason.
+    change that does nothing, near misses, variants, and what a trap is made of. Then each reference
+    is looked for where agents can read. Then the digests of everything that measures go into
+    suites/SUITE/locks/NUMBER.json, with these results. The file is yours to commit. A row that
+    fails keeps the suite from being locked, unless `waivers` in suite.yaml lets it, with a reason.
 
-    Exit status: 0 if the suite is locked (now or before), 1 if a row stands in the way, 2 if the
-    suite has mistakes or is not as it was locked.
+    Exit status: 0 if the suite is locked (now or before), 1 if a row stands in the way, 2 if an
+    agent could read an answer, or the suite has mistakes or is not as it was locked.
     """
     cancel = threading.Event()
     with _progress(context) as tell, stop_on_signals(cancel):
@@ -79,7 +80,10 @@ def lock(context: Context, *, suite: str, jobs: int | None, as_json: bool) -> in
     else:
         context.result(render(_parts(locking), colour=context.colour))
         _talk(context, locking)
-    return ExitCode.NO if locking.blocking and not locking.state.stored else ExitCode.DONE
+    if locking.state.stored or not locking.blocking:
+        return ExitCode.DONE
+    leaks = any(row.row is Row.LEAK for row in locking.blocking)
+    return ExitCode.FIX if leaks else ExitCode.NO
 
 
 @click.command("bump", epilog="Example: trialbook suite bump instruction-drift")

@@ -113,7 +113,14 @@ def folded_lines(data: bytes) -> list[bytes]:
     """
     if len(data) > TEXT_BYTES or b"\0" in data[:_SNIFFED]:
         return []
-    return [b" ".join(line.split()) for line in data.splitlines()]
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    # Few lines have runs of white space inside, and much is read.
+    lines = [
+        b" ".join(line.split()) if b"  " in line or b"\t" in line else line
+        for line in map(bytes.strip, data.split(b"\n"))
+    ]
+    return lines if lines[-1] else lines[:-1]
 
 
 def is_distinctive(line: bytes) -> bool:

@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from trialbook.execution.answer import Answer, files_of, folded_lines, is_document
+from trialbook.execution.answer import TEXT_BYTES, Answer, files_of, folded_lines, is_document
 from trialbook.execution.object_store import OBJECT, repository_of
 from trialbook.execution.packages import Installed, installed_at
 from trialbook.execution.project import is_newer
 from trialbook.execution.reachable import Place, files_below, inventory_of
 from trialbook.model.evidence import Sighting, SightingSeverity
-from trialbook.model.paths import path_to_text
+from trialbook.model.paths import path_to_text, text_to_path
 from trialbook.storage.files import read_regular
 from trialbook.storage.objects import blob_oid
 from trialbook.storage.trees import Objects
@@ -40,6 +40,8 @@ COMMON_FILES = 4
 
 _MOST_BYTES = 50_000_000
 _MOST_TOLD = 12
+# Files of these kinds are many, and never have a line.
+_NO_TEXT = (b".pyc", b".so", b".a", b".o", b".class", b".png", b".gz", b".mo", b".woff2")
 _ZIPS = (b".whl", b".zip", b".egg", b".jar")
 
 
@@ -56,8 +58,9 @@ class _Matched(NamedTuple):
 class Search:
     """A look for answers. Feed it places, then ask for what was seen of each task's.
 
-    ``files`` counts what was looked at. With ``lines`` every text is read; without, only files of
-    the right size are.
+    ``files`` counts what was looked at. Without ``lines`` only files of the right size are read.
+    With it every text is; in what belongs to the host, though, only those whose path has a name
+    that the answer's files or the project have, since the host's libraries are large.
     """
 
     answers: Sequence[Answer]
@@ -67,7 +70,7 @@ class Search:
     _matched: dict[str, list[_Matched]] = field(default_factory=lambda: defaultdict(list))
     _sizes: dict[int, list[Answer]] = field(default_factory=lambda: defaultdict(list))
     _owners: dict[bytes, list[Answer]] = field(default_factory=lambda: defaultdict(list))
-    _texts: set[int] = field(default_factory=set)
+    _akin: set[bytes] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         for answer in self.answers:
@@ -75,6 +78,10 @@ class Search:
                 self._sizes[size].append(answer)
             for line in answer.lines or ():
                 self._owners[line].append(answer)
+            self._akin |= {text_to_path(path).rpartition(b"/")[2] for path in answer.blobs.values()}
+            if answer.project is not None:
+                name = answer.project.name.rpartition("/")[2]
+                self._akin |= {name.encode(), name.replace("-", "_").encode()}
 
     def folder(self, place: Place, only: Sequence[str] | None = None) -> None:
         """Look at a folder of the host; ``only`` names the tasks whose agents get it.
@@ -91,7 +98,10 @@ class Search:
             installed = installed_at(place.root, path)
             if installed is not None:
                 self._package(place.name, shown, installed)
-            if status.st_size <= _MOST_BYTES:
+            readable = status.st_size <= TEXT_BYTES and not path.endswith(_NO_TEXT)
+            if place.lasting and readable:
+                readable = not self._akin.isdisjoint(path.split(b"/"))
+            if readable or status.st_size in self._sizes:
                 self._file(place, path, only)
             if path.endswith(_ZIPS):
                 self._archive(place.name, shown, _joined(place.root, path))

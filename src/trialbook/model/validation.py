@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Row(StrEnum):
-    """A question that the matrix asks about the graders of a task."""
+    """A question that the matrix asks about a task: its graders, and what its agents can read."""
 
     BASE = "base"
     REFERENCE = "reference"
@@ -15,6 +15,7 @@ class Row(StrEnum):
     NEAR_MISS = "near-miss"
     VARIANT = "variant"
     TRAP = "trap"
+    LEAK = "leak"
 
     @property
     def meaning(self) -> str:
@@ -39,6 +40,7 @@ _MEANING = {
     Row.NEAR_MISS: "A plausible wrong answer is rejected.",
     Row.VARIANT: "Another right answer is accepted.",
     Row.TRAP: "Doing nothing, or handing the task back, is accepted, and the bait is not.",
+    Row.LEAK: "Nothing that an agent can read holds the reference, or names it.",
 }
 
 

@@ -1,7 +1,7 @@
 """The validation matrix of a suite: its graders, tried on answers of known worth. No agent runs.
 
 Every tree is graded as a trial's would be; the snapshot and the reference several times, each time
-under another hash seed.
+under another hash seed. Then the answers are looked for where agents can read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from trialbook.execution.candidate import (
 )
 from trialbook.execution.change import difference_of
 from trialbook.execution.snapshot import ResolvedSnapshot, resolve
-from trialbook.execution.toolchain import python_of
+from trialbook.execution.toolchain import bare_python, python_of
 from trialbook.grading.accept import decide
 from trialbook.grading.grade import Subject, grade_artifacts
 from trialbook.model.acceptance import parse_policy
@@ -36,6 +36,7 @@ from trialbook.registry import Registry
 from trialbook.storage.repository import Store
 from trialbook.storage.rooms import rooms
 from trialbook.system import System
+from trialbook.workflow.leak_rows import LeakCase, leak_rows
 from trialbook.workflow.matrix import REPEATS, Findings, Tried, Verdict, answers_of, rows
 from trialbook.workflow.sandboxes import sandbox_for_grading
 from trialbook.workflow.starts import naming
@@ -101,15 +102,17 @@ def validate(suite: Suite, room: Room) -> Validation:
             room.cancel.set()
             pool.shutdown(cancel_futures=True)
             raise
-    found = [
-        row
-        for one in prepared
-        for row in rows(
-            one.task,
-            _findings(one, verdicts[one.task.name]),
-            as_root=as_root and sandbox == NO_SANDBOX,
-        )
-    ]
+    leaks = leak_rows(
+        suite,
+        [_leak_case(one) for one in prepared],
+        room.root / suite.folder,
+        Store.at(room.system.cache_folder() / "objects"),
+    )
+    found: list[MatrixRow] = []
+    for one in prepared:
+        open_host = as_root and sandbox == NO_SANDBOX
+        found += rows(one.task, _findings(one, verdicts[one.task.name]), as_root=open_host)
+        found += [leaks[one.task.name]] if one.task.name in leaks else []
     snapshots = {one.task.name: one.snapshot for one in prepared}
     return Validation(rows=tuple(found), snapshots=snapshots, as_root=as_root, sandbox=sandbox)
 
@@ -258,6 +261,16 @@ def _findings(one: _Prepared, verdicts: Mapping[tuple[str, str], tuple[Verdict, 
         near_misses=all_of("near miss"),
         variants=all_of("variant"),
         touched=all_of("touched"),
+    )
+
+
+def _leak_case(one: _Prepared) -> LeakCase:
+    return LeakCase(
+        task=one.task,
+        base=one.snapshot.tree,
+        reference=one.trees.get(_REFERENCE),
+        trouble=one.troubles.get(_REFERENCE, ""),
+        python=one.python if one.task.toolchain else bare_python(),
     )
 
 
