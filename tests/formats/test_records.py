@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trialbook.formats.records import RecordError, from_json, pack, to_json, unpack
+from trialbook.formats.records import RecordError, from_json, is_canonical, pack, to_json, unpack
 from trialbook.model.grade import Check, Finding, Grade, GradeStatus, Severity
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
@@ -92,3 +93,38 @@ def test_a_number_that_is_none_is_refused() -> None:
 def test_a_broken_record_is_named(data: bytes) -> None:
     with pytest.raises(RecordError, match=r"runs/x\.json: not a grade record"):
         from_json(Grade, data, "runs/x.json")
+
+
+A_GRADE = Grade(
+    grader="checks",
+    version="1",
+    status=GradeStatus.GRADED,
+    accepted=True,
+    passed=1,
+    total=1,
+    message="all of it",
+    checks=(Check(id="one", question="Is it?", passed=True, message=""),),
+)
+
+
+def test_a_record_of_an_older_version_is_canonical_without_the_newer_keys() -> None:
+    older = json.loads(to_json(A_GRADE))
+    del older["log"], older["checks"][0]["evidence"]
+    data = to_json(older)
+    assert is_canonical(from_json(Grade, data, "grade"), data)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda given: given | {"more": 1},
+        lambda given: dict(reversed(given.items())),
+        lambda given: given | {"checks": [given["checks"][0] | {"id ": ""}]},
+        lambda given: given | {"passed": 1.0},
+    ],
+)
+def test_keys_and_values_that_no_version_writes_are_not_canonical(change: Any) -> None:
+    older = json.loads(to_json(A_GRADE))
+    del older["log"]
+    data = to_json(change(older))
+    assert not is_canonical(from_json(Grade, data, "grade"), data)

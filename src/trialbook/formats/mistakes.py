@@ -6,12 +6,13 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
-
-from jsonschema import ValidationError
+from typing import TYPE_CHECKING, Any
 
 from trialbook.formats.document import Pointer
 from trialbook.formats.nearest import nearest
+
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
 
 _NAMES = {
     "object": "a mapping (`key: value`)",

@@ -13,8 +13,6 @@ from functools import cache
 from importlib import resources
 from typing import Any, cast
 
-from jsonschema import Draft202012Validator, SchemaError, validators
-
 from trialbook.errors import Problem
 from trialbook.formats.document import Document, Node, Pointer
 from trialbook.formats.mistakes import mistakes
@@ -51,11 +49,14 @@ def _is_integer(_: Any, value: Any) -> bool:  # noqa: ANN401 - any JSON value
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-# To JSON Schema 1.0 is an integer, but it does not read as one.
-_Validator = validators.extend(  # type: ignore[no-untyped-call]
-    Draft202012Validator,
-    type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer),
-)
+@cache
+def _validator() -> Any:  # noqa: ANN401 - a class made by the library
+    # Not at the top: it takes as long to import as the rest of most commands, which do not need it.
+    from jsonschema import Draft202012Validator, validators  # noqa: PLC0415
+
+    # To JSON Schema 1.0 is an integer, but it does not read as one.
+    checker = Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer)
+    return validators.extend(Draft202012Validator, type_checker=checker)  # type: ignore[no-untyped-call]
 
 
 @cache
@@ -82,6 +83,8 @@ def load_schema(kind: str) -> dict[str, Any]:
 
 def schema_fault(schema: Mapping[str, Any]) -> str:
     """What is wrong with a schema itself (a plugin's, say), or an empty text."""
+    from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415 - see `_validator`
+
     try:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
@@ -121,7 +124,7 @@ def _problems(
     at: Pointer,
     value: Any,  # noqa: ANN401
 ) -> Iterator[Problem]:
-    errors = list(_Validator(schema).iter_errors(value))
+    errors = list(_validator()(schema).iter_errors(value))
     # What has the wrong type has no keys to complain about.
     mistyped = {tuple(error.absolute_path) for error in errors if error.validator == "type"}
     for error in errors:

@@ -10,6 +10,8 @@ import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import repeat
 
 from trialbook.formats.visible import visible_line
 from trialbook.model.grade import Grade, GradeStatus
@@ -129,20 +131,25 @@ def load_results(reader: Reader, run: RunRef) -> RunResults:
     )
 
 
-def results_csv(plan: Plan, trials: Iterable[Trial | Standing]) -> bytes:
+def results_csv(
+    plan: Plan, trials: Iterable[Trial | Standing], summary: Summary | None = None
+) -> bytes:
     """The bytes of ``results.csv``: RFC 4180 with LF line ends, UTF-8, one header line.
 
     Text that is not the program's own has its control characters escaped, and an apostrophe before
-    it where a spreadsheet would take it for a formula.
+    it where a spreadsheet would take it for a formula. ``summary`` is that of the same trials, if
+    it is at hand.
     """
     out = io.StringIO()
-    writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows(plan, trials))
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(map(row.get, COLUMNS, repeat("")) for row in rows(plan, trials, summary))
     return out.getvalue().encode()
 
 
-def rows(plan: Plan, trials: Iterable[Trial | Standing]) -> list[dict[str, str]]:
+def rows(
+    plan: Plan, trials: Iterable[Trial | Standing], summary: Summary | None = None
+) -> list[dict[str, str]]:
     """The rows in the order of the schedule, reruns after what they replace.
 
     Trials on record outside the plan come last and have no position. A trial that is given as a
@@ -150,7 +157,7 @@ def rows(plan: Plan, trials: Iterable[Trial | Standing]) -> list[dict[str, str]]
     """
     given = [one if isinstance(one, Standing) else standing_of(one) for one in trials]
     known = {one.record.path: one for one in given}
-    summary = summarise(plan, (one.trial for one in given))
+    summary = summary or summarise(plan, (one.trial for one in given))
     found: list[dict[str, str]] = []
     for number, slot in enumerate(plan.schedule, start=1):
         cell = summary.cells[slot.key]
@@ -289,6 +296,7 @@ def _yes(value: bool) -> str:  # noqa: FBT001 - a truth value to its word
     return "yes" if value else "no"
 
 
+@lru_cache(maxsize=4096)
 def _text(value: str | None) -> str:
     shown = visible_line(value or "")
     return f"'{shown}" if shown.startswith(_FORMULA) else shown

@@ -56,7 +56,7 @@ def derived(
     standings = {trial.path: standing_of(trial) for trial in trials}
     results = RunResults(plan=plan, trials=tuple(trials), grades=grades, standings=standings)
     return {
-        RESULTS: results_csv(plan, standings.values()),
+        RESULTS: results_csv(plan, standings.values(), results.summary),
         REPORT: render_report(results),
     }
 
