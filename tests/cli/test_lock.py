@@ -154,7 +154,7 @@ def test_a_row_in_the_way_ends_with_status_1_and_is_told(ledger: Path) -> None:
 
 
 @pytest.mark.slow
-def test_compare_refuses_drafts_and_other_protocols_and_sets_the_rest_side_by_side(
+def test_compare_refuses_drafts_and_other_protocols_and_takes_the_rest_together(
     ledger: Path,
 ) -> None:
     draft, _ = evaluated(ledger)
@@ -163,8 +163,8 @@ def test_compare_refuses_drafts_and_other_protocols_and_sets_the_rest_side_by_si
     second, _ = evaluated(ledger)
     runs = (first["run"], second["run"])
     done = trialbook(ledger, "compare", *runs)
-    assert "No interval and no test is computed" in done.stdout
-    assert done.stdout.count("2/2 (100%)") + done.stdout.count("2/2") >= 2
+    assert "8/8 (100.0 %)" in done.stdout
+    assert "inconclusive" in done.stdout
     refused = trialbook(ledger, "compare", draft["run"], runs[0], check=4)
     assert f"{draft['run']} is a draft: protocol 1 of the suite is not locked" in refused.stdout
     brief = ledger / "suites/mini/tasks/first/brief.md"
@@ -177,8 +177,7 @@ def test_compare_refuses_drafts_and_other_protocols_and_sets_the_rest_side_by_si
     refused = trialbook(ledger, "compare", *runs, third["run"], check=4)
     assert "they are of different protocol numbers: 1 (" in refused.stdout
     said = json.loads(trialbook(ledger, "compare", runs[0], third["run"], "--json", check=4).stdout)
-    assert (said["comparable"], said["runs"]) == (False, [])
-    assert "name two runs or more" in trialbook(ledger, "compare", runs[0], check=2).stderr
+    assert said["comparable"] is False
 
 
 @pytest.mark.slow

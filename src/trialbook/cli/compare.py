@@ -1,95 +1,175 @@
-"""``trialbook compare``: runs of one locked protocol version side by side, or why not."""
+"""``trialbook compare``: two configurations of locked runs, and what may be said of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 import click
 
 from trialbook.cli.context import Context, pass_context
 from trialbook.cli.reading import open_reader
-from trialbook.cli.terminal import Column, Part, Text, render, safe, table
+from trialbook.cli.terminal import Column, Part, Text, heading, render, safe, table
 from trialbook.errors import ExitCode, UserError
-from trialbook.formats.records import plain
 from trialbook.formats.visible import visible_line
+from trialbook.model.suite import Comparison as Declared
+from trialbook.reporting.arms import Arm, arm, changed_between_runs
 from trialbook.reporting.comparability import graded_apart, invalidated, obstacles
-from trialbook.reporting.results import RunResults, load_results
-from trialbook.reporting.wording import rate
-
-_SIDE_BY_SIDE = (
-    "These are counts side by side. No interval and no test is computed, so nothing here says "
-    "which is better."
+from trialbook.reporting.comparison import Compared, compare_arms
+from trialbook.reporting.comparison_json import compared_json
+from trialbook.reporting.comparison_said import (
+    ESTIMATES_HEAD,
+    answer,
+    category_table,
+    estimates_row,
+    evidence,
+    moved,
+    needed,
+    unstable,
+    views,
 )
+from trialbook.reporting.results import RunResults, load_results
+from trialbook.reporting.wording import listed
+from trialbook.stats.verdict import Rule, Verdict
 
 
-@click.command("compare", epilog="Example: trialbook compare 20261130T151526Z 20261201T090000Z")
-@click.argument("runs", metavar="RUN RUN...", nargs=-1, required=True)
+@click.command("compare", epilog="Example: trialbook compare 20261130T151526Z --candidate cheap")
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@click.option("--baseline", metavar="NAME", help="The configuration to compare with.")
+@click.option("--candidate", metavar="NAME", help="The configuration that may replace it.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @pass_context
-def command(context: Context, runs: tuple[str, ...], *, as_json: bool) -> int:
-    """Set the counts of several RUNs side by side, if they may be.
+def command(
+    context: Context,
+    runs: tuple[str, ...],
+    *,
+    baseline: str | None,
+    candidate: str | None,
+    as_json: bool,
+) -> int:
+    """Compare two configurations of one RUN, or of several together.
 
-    Runs compare only if all of them are of one suite and one protocol number, under the same lock,
-    with the same tasks. A draft compares with nothing. Otherwise every reason is told, and the exit
-    status is 4.
+    The configurations are those that the plan names for comparison, unless said otherwise. The
+    answer is better, worse, equivalent, no regression beyond the margin, or inconclusive; it comes
+    with its interval, the tasks that moved, and how many tasks would have decided.
+
+    Runs are taken together only if all of them are of one suite and one protocol number, under the
+    same lock, with the same tasks. A draft compares with nothing. Then, and as long as a run is not
+    complete, every reason is told, and the exit status is 4.
     """
     reader = open_reader(context)
     found = list(dict.fromkeys(reader.resolve_run(run) for run in runs))
-    if len(found) == 1:
-        raise UserError("name two runs or more", hint="`trialbook status` lists them")
     results = [load_results(reader, run) for run in found]
+    one, other = _arms(results, baseline, candidate)
     reasons = [
-        *obstacles([one.plan for one in results]),
+        *obstacles([each.plan for each in results]),
         *invalidated(results),
         *graded_apart(results),
+        *changed_between_runs(results, (one.name, other.name)),
     ]
+    if reasons:
+        return _refuse(context, reasons, as_json=as_json)
+    compared = compare_arms(results, one, other, _rule(results))
     if as_json:
-        context.json(_as_json(results, reasons))
-    elif reasons:
-        context.result("these runs do not compare:")
+        context.json({"comparable": True, "reasons": [], **compared_json(compared)})
+    else:
+        context.result(render(_parts(results, compared), colour=context.colour))
+    return ExitCode.NOT_VALID if compared.verdict is Verdict.NOT_READY else ExitCode.DONE
+
+
+def _refuse(context: Context, reasons: Sequence[str], *, as_json: bool) -> int:
+    if as_json:
+        context.json({"comparable": False, "reasons": list(reasons)})
+    else:
+        context.result("these do not compare:")
         for reason in reasons:
             context.result(f"  {visible_line(reason)}")
-    else:
-        context.result(render([_table(results), "", _SIDE_BY_SIDE], colour=context.colour))
-    return ExitCode.NOT_VALID if reasons else ExitCode.DONE
+    return ExitCode.NOT_VALID
 
 
-def _as_json(results: Sequence[RunResults], reasons: Sequence[str]) -> dict[str, Any]:
-    compared = [] if reasons else [_run_json(one) for one in results]
-    return {"comparable": not reasons, "reasons": list(reasons), "runs": compared}
+def _arms(
+    results: Sequence[RunResults], baseline: str | None, candidate: str | None
+) -> tuple[Arm, Arm]:
+    """The two sides, by name or as the plans declare them.
+
+    Raises:
+        UserError: there are no such configurations, or more than two and none declared.
+    """
+    names = list(dict.fromkeys(name for one in results for name in one.plan.configurations))
+    declared = _declared(results)
+    if declared is not None:
+        baseline, candidate = baseline or declared.baseline, candidate or declared.candidate
+    elif len(names) == 2 and baseline is None and candidate is None:  # noqa: PLR2004 - a pair
+        baseline, candidate = names
+    if baseline is None or candidate is None:
+        raise UserError(
+            "which configurations? the plan does not name two to compare",
+            hint=f"add --baseline and --candidate; there are {listed(names)}",
+        )
+    sides = [arm(results, name) for name in (baseline, candidate)]
+    for name, side in zip((baseline, candidate), sides, strict=True):
+        if side is None:
+            raise UserError(
+                f"no run has a configuration {name!r}", hint=f"there are {listed(names)}"
+            )
+    if baseline == candidate:
+        raise UserError("a configuration does not compare with itself")
+    first, second = (side for side in sides if side is not None)
+    return first, second
 
 
-def _run_json(run: RunResults) -> dict[str, Any]:
-    return {
-        "run": run.plan.path,
-        "protocol": run.plan.protocol,
-        "configurations": [
-            {
-                "name": row.name,
-                "all_scheduled": plain(row.counts.all_scheduled),
-                "valid_execution": plain(row.counts.valid_execution),
-            }
-            for row in run.summary.configurations
-        ],
-    }
+def _declared(results: Sequence[RunResults]) -> Declared | None:
+    """What the plans declare, if all of them declare the same."""
+    found = {one.plan.compare for one in results}
+    return found.pop() if len(found) == 1 else None
 
 
-def _table(results: Sequence[RunResults]) -> Part:
+def _rule(results: Sequence[RunResults]) -> Rule:
+    declared = _declared(results)
+    if declared is None or declared.margin is None:
+        return Rule()
+    return Rule(margin=Fraction(str(declared.margin)))
+
+
+def _parts(results: Sequence[RunResults], compared: Compared) -> Iterator[Part]:
+    plan = results[0].plan
+    yield safe(plan.decision)
+    yield ""
+    yield heading(answer(compared))
+    yield ""
     columns = [
-        Column(head="run", whole=True),
         Column(head="configuration"),
         Column(head="accepted, all scheduled", number=True, whole=True),
         Column(head="valid executions", number=True, whole=True),
     ]
     rows: list[list[str | Text]] = [
-        [
-            safe(one.plan.run, style="bold"),
-            row.name,
-            rate(row.counts.all_scheduled),
-            rate(row.counts.valid_execution),
-        ]
-        for one in results
-        for row in one.summary.configurations
+        [safe(name, style="bold"), scheduled, valid] for name, scheduled, valid in views(compared)
     ]
-    return table(columns, rows)
+    yield table(columns, rows)
+    yield ""
+    yield table(
+        [Column(head=head) for head in ESTIMATES_HEAD],
+        [estimates_row(one) for one in compared.estimates],
+    )
+    yield from _list("", evidence(compared))
+    if compared.valid is not None:
+        yield from _list("Tasks that moved", moved(compared.valid) or ["none"])
+    yield from _list("Repetitions that disagree", unstable(compared.unstable))
+    if compared.categories:
+        heads = ("category", "tasks", "up", "down", "points", "what may be said")
+        yield ""
+        yield table([Column(head=head) for head in heads], category_table(compared.categories))
+    yield from _list("", [needed(compared)] if compared.needed else [])
+    yield from _list("Differs", compared.differs)
+    yield from _list("Mind", compared.cautions)
+
+
+def _list(head: str, lines: Iterator[str] | Sequence[str]) -> Iterator[Part]:
+    found = list(lines)
+    if not found:
+        return
+    yield ""
+    if head:
+        yield heading(head)
+    for line in found:
+        yield safe(f"  {line}" if head else line)
