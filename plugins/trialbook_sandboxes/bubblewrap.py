@@ -46,6 +46,7 @@ from trialbook_sandboxes.staging import (
     staged,
     unreadable,
 )
+from trialbook_sandboxes.way_out import led_out, processes_of, socket_mounts
 
 TEMPORARY_BYTES = 512_000_000
 """The size of ``/tmp``, and of each scratch folder; it is memory, and counts as such."""
@@ -101,15 +102,15 @@ class BubblewrapSandbox:
                 f"the sandbox's user {who.name} may not read {closed}",
                 hint="open it to everybody (chmod -R a+rX), or run trialbook with umask 022",
             )
-        limits = policy.limits
+        limits, processes = policy.limits, processes_of(policy)
         groups = cgroups.controllers()
         with (
             private_folder(who) as private,
-            cgroups.group(groups, memory_mb=limits.memory_mb, processes=limits.processes) as group,
+            cgroups.group(groups, memory_mb=limits.memory_mb, processes=processes) as group,
         ):
-            ceiling = None if "processes" in groups.folders else limits.processes
+            ceiling = None if "processes" in groups.folders else processes
             lead, inner = _enter(command, policy, mounts, private, who)
-            inner = [*inner, *_last_steps(ceiling), *command.argv]
+            inner = [*inner, *_last_steps(ceiling), *led_out(policy, command.argv)]
             lead = replace(lead, entrances=group.entrances if group else ())
             result = spawn(
                 Command(
@@ -145,9 +146,7 @@ def _enter(
         *system_mounts(names=is_open),
         *made_mounts(private, uid=INNER_ID, gid=INNER_ID, home=home),
     ]
-    if policy.proxy is not None:
-        etc.append(Mount(source=policy.proxy, target=policy.proxy.absolute(), writable=True))
-    reachable, steps = staged([*etc, *mounts], private, who)
+    reachable, steps = staged([*etc, *mounts, *socket_mounts(policy)], private, who)
     places = [_bound(mount) for mount in reachable]
     places += [_memory_at(path, TEMPORARY_BYTES) for path in policy.scratch]
     arguments = [

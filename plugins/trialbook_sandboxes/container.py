@@ -39,6 +39,7 @@ from trialbook_sandboxes.identity import Identity, identity
 from trialbook_sandboxes.mounts import Mount, mounts_of, system_folders, system_mounts
 from trialbook_sandboxes.programs import trouble_with
 from trialbook_sandboxes.staging import Private, hand_over, private_folder, unreadable
+from trialbook_sandboxes.way_out import led_out, processes_of, socket_mounts
 
 TEMPORARY_BYTES = 512_000_000
 """The size of ``/tmp``, and of each scratch folder; it is memory, and counts as such."""
@@ -139,7 +140,7 @@ class ContainerSandbox:
                 *_holding(engine, policy, who),
                 *_showing(policy, inside),
                 *("--workdir", str(command.cwd), engine.image),
-                *("/bin/sh", str(_START), *command.argv),
+                *("/bin/sh", str(_START), *led_out(policy, command.argv)),
             ]
             try:
                 result = spawn(
@@ -175,8 +176,9 @@ def _holding(engine: Engine, policy: Policy, who: Identity) -> list[str]:
     if limits.memory_mb is not None:
         size = str(int(limits.memory_mb * 1_000_000))
         words += ("--memory", size, "--memory-swap", size)
-    if limits.processes is not None:
-        words += ("--pids-limit", str(limits.processes + 1))  # one is the first process
+    processes = processes_of(policy)
+    if processes is not None:
+        words += ("--pids-limit", str(processes + 1))  # one is the first process
     return words
 
 
@@ -185,10 +187,7 @@ def _showing(policy: Policy, mounts: Sequence[Mount]) -> list[str]:
     words: list[str] = []
     system = [Mount(source=folder, target=folder) for folder in system_folders()]
     etc = system_mounts(names=False)
-    every = [*system, *etc, *mounts]
-    if policy.proxy is not None:
-        every.append(Mount(source=policy.proxy, target=policy.proxy.absolute(), writable=True))
-    for mount in every:
+    for mount in (*system, *etc, *mounts, *socket_mounts(policy)):
         words += ("--mount", _bind(mount))
     for path in (Path("/tmp"), *policy.scratch):  # noqa: S108
         words += ("--tmpfs", f"{path}:rw,nosuid,nodev,size={TEMPORARY_BYTES},mode=1777")

@@ -26,6 +26,7 @@ from trialbook.formats.schema import check_schema, load_schema
 from trialbook.model.grade import Check, Finding, Grade, GradeStatus, Severity
 from trialbook.model.paths import path_to_text, text_to_path
 from trialbook.model.process import Command, Ended, ProcessResult
+from trialbook.model.sandbox import Availability, Policy
 from trialbook.model.suite import Limits, Network
 from trialbook.model.trial import TrialBundle, TrialSpec, Usage
 from trialbook.system import System
@@ -94,43 +95,6 @@ def operator_environment() -> Mapping[str, str]:
 
 
 # --- sandboxes -------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
-    """What a process in a sandbox may touch.
-
-    ``writable`` and ``readable`` are folders or files of the host, at the same paths inside;
-    everything else should not be there, what the system itself needs aside. ``scratch`` are empty
-    folders for temporary files: a sandbox may put memory of limited size there, and what is written
-    to them need not last. ``network`` is the policy as declared; where it lists hosts, ``proxy`` is
-    the socket of a proxy that lets these through, or None if there is none (then nothing gets
-    through). ``evaluator`` asks for another user than agents get, where the host has one.
-    """
-
-    writable: tuple[Path, ...] = ()
-    readable: tuple[Path, ...] = ()
-    scratch: tuple[Path, ...] = ()
-    network: Network = field(default_factory=Network)
-    proxy: Path | None = None
-    evaluator: bool = False
-    limits: Limits = field(default_factory=Limits)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Availability:
-    """Whether a sandbox works on this host, found by trying, and what it enforces if it does.
-
-    ``limits`` names fields of `Limits` (and ``output_mb``, ``minutes``) that it really enforces.
-    ``reason`` says in one line how, or what is in the way; ``hint`` says how to get that out of it.
-    """
-
-    ok: bool
-    reason: str = ""
-    hint: str = ""
-    isolated: bool = False
-    network: bool = False
-    limits: tuple[str, ...] = ()
 
 
 class Sandbox(Protocol):
@@ -231,6 +195,8 @@ class Agent(Protocol):
     ``parameters`` is a JSON Schema for the configuration's ``with`` mapping. An adapter may also
     have ``longest_prompt(parameters) -> int | None``: how many bytes of a prompt it can take, if
     that is limited. A longer brief is then a mistake in the suite, told before any trial.
+    And it may have ``readable(parameters) -> Iterable[Path]``: the files and folders of the host,
+    beside ``/usr``, that its client is installed in. Sandboxes show them, to be read.
     """
 
     name: str

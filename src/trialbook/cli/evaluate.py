@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
 from trialbook.cli.context import Context, pass_context
@@ -13,6 +15,7 @@ from trialbook.registry import Registry
 from trialbook.storage.suites import load_suite
 from trialbook.workflow.evaluate import Bench, start_run
 from trialbook.workflow.planning import Request, make_plan, narrowed
+from trialbook.workflow.sandboxes import NOT_ENFORCED, NOT_ISOLATED
 
 
 @click.command(
@@ -62,9 +65,8 @@ def command(  # noqa: PLR0913 - click hands every option over by name
         seed=seed,
         sandbox=sandbox,
     )
-    plan = make_plan(
-        loaded, request, root=root, registry=registry, system=context.system, say=context.say
-    )
+    say = partial(_say, context)
+    plan = make_plan(loaded, request, root=root, registry=registry, system=context.system, say=say)
     if dry_run:
         _show_plan(context, plan, as_json=as_json)
         return 0
@@ -72,6 +74,13 @@ def command(  # noqa: PLR0913 - click hands every option over by name
         bench = Bench(root=root, registry=registry, system=context.system, observer=watching)
         ending = start_run(bench, narrowed(loaded, request), plan)
     return show_ending(context, ending, as_json=as_json)
+
+
+def _say(context: Context, text: str) -> None:
+    """Say something; in red where it says that something is not held to."""
+    plain = not context.on_terminal or context.system.environ.get("NO_COLOR")
+    loud = any(words in text for words in (NOT_ISOLATED, NOT_ENFORCED))
+    context.say(click.style(text, fg="red") if loud and not plain else text)
 
 
 def _show_plan(context: Context, plan: Plan, *, as_json: bool) -> None:

@@ -35,7 +35,14 @@ from trialbook.reporting.corrections import correction_counts, incident_said, re
 from trialbook.reporting.notices import notices
 from trialbook.reporting.results import RunResults, load_results
 from trialbook.reporting.summary import AMOUNT
-from trialbook.reporting.wording import duration, number_of, size, words
+from trialbook.reporting.wording import (
+    duration,
+    egress_said,
+    network_said,
+    number_of,
+    size,
+    words,
+)
 from trialbook.storage.corrections import grades as standing_grades
 from trialbook.storage.corrections import standing
 from trialbook.storage.reader import Reader, RunRef
@@ -125,7 +132,7 @@ def _run_parts(results: RunResults, newest: str | None, name: str) -> Iterable[P
     yield safe(plan.decision)
     yield ""
     for notice in notices(results):
-        line = safe(f"{notice.title}: ", style="yellow")
+        line = safe(f"{notice.title}: ", style="bold red" if notice.grave else "yellow")
         yield line.append_text(safe(notice.text))
     yield ""
     yield from summary_parts(summary)
@@ -195,6 +202,10 @@ def _trial_head(trial: Trial) -> Iterable[Part]:
     if trial.isolation is not None:
         isolated = "isolated" if trial.isolation.isolated else "not isolated"
         rows.append(("sandbox", f"{trial.isolation.sandbox}, {isolated}"))
+        style = "bold red" if trial.isolation.network_loose else ""
+        rows.append(("network", safe(network_said(trial.isolation), style=style)))
+    if trial.egress is not None:
+        rows.append(("reached", egress_said(trial.egress)))
     if trial.change is not None:
         change = trial.change
         rows.append(

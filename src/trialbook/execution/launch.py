@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 from trialbook.api import Command, Policy, ProcessResult, Start
 from trialbook.errors import EnvironmentProblem
+from trialbook.execution.network import Access
 from trialbook.execution.room import Room
 from trialbook.execution.size_watch import watching
 from trialbook.model.process import Desk
@@ -15,7 +18,6 @@ from trialbook.model.suite import Limits
 from trialbook.model.trial import Isolation, TrialSpec
 from trialbook.process import run
 from trialbook.registry import Registry
-from trialbook.storage.interpreter import interpreter_folders
 
 _LIMITS = (
     *("minutes", "output_mb", "memory_mb", "processes", "workspace_mb"),
@@ -61,26 +63,36 @@ class Launcher:
         """Run a command to its end in the trial's sandbox."""
         return self._start(spec, command, policy, self.cancel)
 
-    def for_agent(self, spec: TrialSpec, room: Room, base: Mapping[str, str], python: str) -> Start:
+    def for_agent(
+        self,
+        spec: TrialSpec,
+        room: Room,
+        base: Mapping[str, str],
+        readable: Sequence[Path],
+        access: Access,
+    ) -> Start:
         """The `Start` that an agent gets: the workspace as working directory, output kept.
 
-        ``python`` is the interpreter that its commands may run.
+        ``readable`` is what its commands may read besides its own files and its prompt.
         """
         files = (room.files,) if room.files.exists() else ()
-        policy = Policy(
-            writable=(room.workspace, room.home),
-            readable=(*files, room.prompt_file, *interpreter_folders(python)),
-            scratch=(room.temporary,),
-            network=spec.configuration.network,
-            limits=spec.limits,
+        policy = access.over(
+            Policy(
+                writable=(room.workspace, room.home),
+                readable=(*files, room.prompt_file, *readable),
+                scratch=(room.temporary,),
+                limits=spec.limits,
+            )
         )
+        environment = {**base, **access.environment}
 
         def watched(command: Command) -> ProcessResult:
             folders, limit = policy.writable, spec.limits.workspace_mb
             with watching(folders, limit, self.cancel) as watch:
-                return watch.judged(self._start(spec, command, policy, watch))
+                run = partial(self._start, spec, command, policy, watch)
+                return watch.judged(access.judged(run))
 
-        return Desk(cwd=room.workspace, environment=base, output=room.output).start(watched)
+        return Desk(cwd=room.workspace, environment=environment, output=room.output).start(watched)
 
     def _start(
         self, spec: TrialSpec, command: Command, policy: Policy, cancel: threading.Event

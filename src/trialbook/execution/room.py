@@ -51,6 +51,16 @@ class Room:
         """The brief as a file."""
         return self.root / "prompt.md"
 
+    @property
+    def proxy(self) -> Path:
+        """The socket of the trial's proxy, if it has one; in a folder of its own."""
+        return self.root / "proxy" / "socket"
+
+    @property
+    def forwarder(self) -> Path:
+        """The script that makes the proxy reachable in the sandbox."""
+        return self.root / "forward.py"
+
     def make(self, prompt: str) -> None:
         """Make the folders and write the prompt."""
         for folder in (self.home, self.temporary, self.output):

@@ -6,6 +6,7 @@ nothing here knows the ledger.
 
 from __future__ import annotations
 
+import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -26,15 +27,18 @@ from trialbook.execution.audit import audit
 from trialbook.execution.change import Change, capture
 from trialbook.execution.classify import process_evidence, with_memory_named
 from trialbook.execution.launch import Launcher
+from trialbook.execution.network import Access, access_to, record_of, sightings_of
 from trialbook.execution.prepare import Supplies, agent_files, starting_point
 from trialbook.execution.room import Room, environment_of
 from trialbook.execution.toolchain import bare_python, python_of
 from trialbook.execution.workspace import Template, TemplateObjects, template, unpack
 from trialbook.model.evidence import Sighting
+from trialbook.model.runfiles import EGRESS_LOG
 from trialbook.model.suite import Limits
 from trialbook.model.trial import (
     AgentRecord,
     Attempt,
+    EgressRecord,
     Isolation,
     Stage,
     TrialSpec,
@@ -42,6 +46,7 @@ from trialbook.model.trial import (
     WorkspaceRecord,
 )
 from trialbook.storage.files import fresh_folder, read_regular
+from trialbook.storage.interpreter import interpreter_folders
 from trialbook.storage.ledger import path_problem
 from trialbook.storage.repository import Store
 from trialbook.storage.trees import Objects
@@ -85,6 +90,7 @@ class Findings:
     stages: list[Stage] = field(default_factory=list)
     agent: AgentRecord | None = None
     isolation: Isolation | None = None
+    egress: EgressRecord | None = None
     workspace: WorkspaceRecord | None = None
     attempts: list[Attempt] = field(default_factory=list)
     result: AgentResult | None = None
@@ -214,13 +220,47 @@ class TrialRunner:
         supplies: Supplies,
         found: Findings,
     ) -> None:
+        plugin = self.launcher.registry.plugin("agents", spec.configuration.agent)
+        agent = self.launcher.registry.agent(spec.configuration.agent)
+        found.isolation = self.launcher.isolation(spec)
+        shown = shown_to(agent, spec, self.system.home())
+        with self._access(spec, room, found) as access:
+            assignment = self._assignment(spec, room, python, supplies, (shown, access))
+            try:
+                result = agent.run(assignment)
+            except TrialbookError:
+                raise
+            except Exception as error:  # noqa: BLE001 - the plugin's fault counts as its agent's
+                found.files[f"{ATTEMPT}/adapter-error.txt"] = traceback.format_exc().encode()
+                result = AgentResult(end=AgentEnd.ERROR, message=f"the adapter raised {error!r}")
+        found.result = with_memory_named(result, spec.limits)
+        found.agent = AgentRecord(
+            name=plugin.name,
+            distribution=f"{plugin.distribution} {plugin.version}",
+            version=agent.version(),
+            reported_version=result.reported_version,
+            model=spec.configuration.model,
+        )
+        evidence = process_evidence(result.process)
+        found.attempts.append(Attempt(session=1, attempt=1, process=evidence))
+        found.files |= _collected(room.output, spec.limits)
+        found.files[f"{ATTEMPT}/prompt.md"] = spec.task.brief.encode()
+
+    def _assignment(
+        self,
+        spec: TrialSpec,
+        room: Room,
+        python: str,
+        supplies: Supplies,
+        reach: tuple[tuple[Path, ...], Access],
+    ) -> Assignment:
+        """What the agent is given; ``reach`` is what it may read besides, and its network."""
         configuration = spec.configuration
-        plugin = self.launcher.registry.plugin("agents", configuration.agent)
-        agent = self.launcher.registry.agent(configuration.agent)
+        shown, access = reach
         toolchain = Path(python).parent if spec.task.toolchain else None
         environment = environment_of(configuration, room, toolchain, self.system.environ)
-        found.isolation = self.launcher.isolation(spec)
-        assignment = Assignment(
+        readable = (*interpreter_folders(python), *shown)
+        return Assignment(
             task=spec.task.name,
             repetition=spec.repetition,
             workspace=room.workspace,
@@ -234,28 +274,26 @@ class TrialRunner:
             approval=configuration.approval,
             parameters=configuration.parameters,
             limits=spec.limits,
-            start=self.launcher.for_agent(spec, room, environment, python),
+            start=self.launcher.for_agent(spec, room, environment, readable, access),
             python=python,
         )
+
+    @contextmanager
+    def _access(self, spec: TrialSpec, room: Room, found: Findings) -> Iterator[Access]:
+        """The agent's network while it works; afterwards what was seen of it is in the findings."""
+        network = spec.configuration.network
+        held = found.isolation is not None and found.isolation.network_enforced
+        way = None
         try:
-            result = agent.run(assignment)
-        except TrialbookError:
-            raise
-        except Exception as error:  # noqa: BLE001 - the plugin's fault counts as its agent's
-            found.files[f"{ATTEMPT}/adapter-error.txt"] = traceback.format_exc().encode()
-            result = AgentResult(end=AgentEnd.ERROR, message=f"the adapter raised {error!r}")
-        found.result = with_memory_named(result, spec.limits)
-        found.agent = AgentRecord(
-            name=plugin.name,
-            distribution=f"{plugin.distribution} {plugin.version}",
-            version=agent.version(),
-            reported_version=result.reported_version,
-            model=configuration.model,
-        )
-        evidence = process_evidence(result.process)
-        found.attempts.append(Attempt(session=1, attempt=1, process=evidence))
-        found.files |= _collected(room.output, spec.limits)
-        found.files[f"{ATTEMPT}/prompt.md"] = spec.task.brief.encode()
+            with access_to(network, room, self.system.now, held=held) as access:
+                way = access.way
+                yield access
+        finally:
+            if way is not None:
+                found.egress = record_of(way.log)
+                found.see(sightings_of(way.log, network))
+                if lines := way.log.lines():
+                    found.files[EGRESS_LOG] = lines
 
     @contextmanager
     def _stage(self, found: Findings, name: str) -> Iterator[None]:

@@ -114,6 +114,7 @@ class PlannedConfiguration:
     """A configuration as the plan froze it; ``digest`` covers ``files``.
 
     ``workspaces`` maps each task to the tree id of its workspace: snapshot plus instructions.
+    ``readable`` are the files and folders of the host that are shown besides.
     """
 
     description: str
@@ -134,6 +135,7 @@ class PlannedConfiguration:
     digest: str
     files: dict[str, str]
     workspaces: dict[str, str]
+    readable: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,12 @@ from trialbook.model.validation import Waiver
 DEFAULT_SANDBOX = "strongest"
 """How a lock writes the sandbox of a configuration that names none: what is best on each host."""
 
+OPEN = "open"
+"""The network mode that holds nothing back: the host's own network."""
+
+ALLOW = "allow"
+"""The network mode that lets a list of hosts through."""
+
 NO_SANDBOX = "none"
 """The sandbox that isolates nothing."""
 
@@ -196,10 +202,15 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
-    """A configuration's network policy as declared; what was enforced is recorded per trial."""
+    """A configuration's network policy as declared; what was enforced is recorded per trial.
+
+    ``allow`` is the list of hosts where the ``mode`` is `ALLOW`. ``refused`` says what it means for
+    the trial that the agent asked for another one: ``flag`` or ``violation``.
+    """
 
     mode: str = "open"
     allow: tuple[str, ...] = ()
+    refused: str = "flag"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,6 +221,7 @@ class Configuration:
     the suite that is copied beside the workspace for the agent; it may contain ``{task}`` and
     ``{repetition}``. ``gives_reference`` hands the task's reference to the agent: only for
     known-good controls, and said in every report. ``secrets`` are names of environment variables.
+    ``readable`` names files and folders of the host that the agent's client needs, to be read.
     ``limits`` holds only what the configuration itself gives: see `merge_limits`.
     ``digests`` maps every file that takes part (relative to the ledger's root) to its sha256.
     """
@@ -229,6 +241,7 @@ class Configuration:
     limits: GivenLimits | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
     files: str | None = None
+    readable: tuple[str, ...] = ()
     gives_reference: bool = False
     description: str = ""
     digests: dict[str, str] = field(default_factory=dict)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from trialbook.model.evidence import Sighting
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import SlotKey
-from trialbook.model.suite import ArtifactPolicy, Configuration, Limits, Task
+from trialbook.model.suite import OPEN, ArtifactPolicy, Configuration, Limits, Task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +110,36 @@ class Isolation:
     limits_not_enforced: tuple[str, ...]
     detail: str = ""
 
+    @property
+    def network_open(self) -> bool:
+        """Whether the agent was to have the host's own network."""
+        return self.network_declared == OPEN
+
+    @property
+    def network_loose(self) -> bool:
+        """Whether the network was to be held back, and was not."""
+        return not self.network_open and not self.network_enforced
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EgressRecord:
+    """What the proxy saw of the agent's network, whatever was declared; the rest is in ``log``.
+
+    ``allowed``, ``refused`` and ``failed`` count requests: let through, against the policy, and
+    allowed but not to be had. ``hosts`` are those that were reached, ``hosts_refused`` those that
+    were not to be, each with its port; long lists are cut. ``sent`` and ``received`` are bytes.
+    ``log`` is a file in the trial's folder, or None if nothing was asked for.
+    """
+
+    allowed: int
+    refused: int
+    failed: int
+    sent: int
+    received: int
+    hosts: tuple[str, ...]
+    hosts_refused: tuple[str, ...]
+    log: str | None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentRecord:
@@ -167,7 +197,8 @@ class Trial:
     places where something secret was taken out, by the secret's name or the kind of credential;
     ``cut`` lists the logs that were too large to be kept whole; ``artifacts`` maps each other file
     of the trial's folder to its sha256. ``sightings`` is what was seen of broken rules; null means
-    that nothing looked. Parts that the trial did not get to are null.
+    that nothing looked. ``egress`` is what a proxy saw of the network; null where none was there.
+    Parts that the trial did not get to are null.
     """
 
     schema: str = "trialbook/trial/1"
@@ -191,6 +222,7 @@ class Trial:
     finished: str
     agent: AgentRecord | None = None
     isolation: Isolation | None = None
+    egress: EgressRecord | None = None
     workspace: WorkspaceRecord | None = None
     attempts: tuple[Attempt, ...] = ()
     usage: Usage = field(default_factory=Usage)

@@ -12,6 +12,9 @@ from trialbook.reporting.results import RunResults
 from trialbook.reporting.summary import Summary
 from trialbook.reporting.wording import listed, number_of, part_said, words
 
+_HOSTS = 5
+_GRAVE = frozenset({"invalidated", "not_isolated", "network_not_enforced"})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
@@ -20,6 +23,11 @@ class Notice:
     code: str
     title: str
     text: str
+
+    @property
+    def grave(self) -> bool:
+        """Whether it should stand out from the others."""
+        return self.code in _GRAVE
 
 
 def notices(results: RunResults) -> tuple[Notice, ...]:
@@ -34,6 +42,7 @@ def notices(results: RunResults) -> tuple[Notice, ...]:
         *_corrections(results),
         *_regrades(results),
         *_isolation(results, summary),
+        *_network(results),
         *_views(summary),
     )
 
@@ -170,6 +179,36 @@ def _isolation(results: RunResults, summary: Summary) -> Iterator[Notice]:
             text=f"{summary.not_isolated} of {number_of(len(results.trials), 'trial')} ran without "
             f"isolation (sandbox {listed(names)}): what ran there could reach whatever the user "
             "running it could.",
+        )
+
+
+def _network(results: RunResults) -> Iterator[Notice]:
+    records = [t.isolation for t in results.trials if t.isolation is not None]
+    total = number_of(len(results.trials), "trial")
+    if loose := [record for record in records if record.network_loose]:
+        asked = sorted({record.network_declared for record in loose})
+        yield Notice(
+            code="network_not_enforced",
+            title="Network: not enforced",
+            text=f"{len(loose)} of {total} were to have only this network: {listed(asked)}. "
+            f"Nothing held them to it (sandbox {listed({record.sandbox for record in loose})}).",
+        )
+    if is_open := sum(record.network_open for record in records):
+        yield Notice(
+            code="network_open",
+            title="Network: open",
+            text=f"{is_open} of {total} had the whole network of the host, as declared. What they "
+            "reached is not known.",
+        )
+    refused = [t for t in results.trials if t.egress is not None and t.egress.refused]
+    if refused:
+        hosts = sorted({host for t in refused if t.egress for host in t.egress.hosts_refused})
+        more = f" and {len(hosts) - _HOSTS} more" if len(hosts) > _HOSTS else ""
+        yield Notice(
+            code="network_refused",
+            title="Forbidden hosts",
+            text=f"{len(refused)} of {total} asked for hosts that their policy does not allow, and "
+            f"did not get them: {', '.join(hosts[:_HOSTS])}{more}.",
         )
 
 

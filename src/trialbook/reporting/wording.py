@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from trialbook.model.outcome import NOT_RUN, Outcome
 from trialbook.model.plan import Plan, PlannedConfiguration
+from trialbook.model.trial import EgressRecord, Isolation
 from trialbook.stats.views import Counts, Tally
 
 # One letter an outcome, so that a matrix survives colour blindness, print and a plain terminal.
@@ -182,3 +183,21 @@ def nature_label(configuration: PlannedConfiguration) -> str:
     if configuration.gives_reference:
         labels.append("given the reference")
     return ", ".join(labels)
+
+
+def network_said(isolation: Isolation) -> str:
+    """What an agent's network was declared to be, and whether that was held to."""
+    if isolation.network_open:
+        return "open: the host's own network, nothing held back"
+    held = "enforced" if isolation.network_enforced else "NOT ENFORCED"
+    return f"{isolation.network_declared}: {held}"
+
+
+def egress_said(egress: EgressRecord) -> str:
+    """What was seen of an agent's network, in a line."""
+    counts = f"{egress.allowed} let through, {egress.refused} refused, {egress.failed} failed"
+    hosts = f"; {', '.join(egress.hosts)}" if egress.hosts else ""
+    refused = f"; refused: {', '.join(egress.hosts_refused)}" if egress.hosts_refused else ""
+    total = number_of(egress.allowed + egress.refused + egress.failed, "request")
+    moved = f"{size(egress.sent)} sent, {size(egress.received)} received"
+    return f"{total}: {counts}{hosts}{refused}; {moved}"

@@ -16,9 +16,9 @@ from trialbook.model.plan import SlotKey
 from trialbook.model.regrade import Regrade
 from trialbook.model.runfiles import AMENDMENTS, REGRADES
 from trialbook.model.standing import Standing, standing_of
-from trialbook.model.trial import CutFile, Trial
+from trialbook.model.trial import CutFile, EgressRecord, Trial
 from trialbook.reporting.summary import AMOUNT, Cell, Summary
-from trialbook.reporting.wording import duration, size, words
+from trialbook.reporting.wording import duration, network_said, size, words
 from trialbook.site.addresses import run_page, suite_page, trial_page
 from trialbook.site.corrections_figure import trial_corrections
 from trialbook.site.diff import FileDiff, parse_diff
@@ -91,6 +91,9 @@ def page_of_trial(run: RunRef, summary: Summary, files: TrialFiles) -> Page:
         "logs_hidden": max(0, len(logs) - _TEXTS),
         "agent": plain(trial.agent) if trial.agent else None,
         "isolation": plain(trial.isolation) if trial.isolation else None,
+        "network": network_said(trial.isolation) if trial.isolation else "",
+        "network_loose": trial.isolation.network_loose if trial.isolation else False,
+        "egress": _egress(trial.egress) if trial.egress else None,
         "workspace": plain(trial.workspace) if trial.workspace else None,
         "usage": _usage(trial),
         "attempts": [_attempt(plain(attempt)) for attempt in trial.attempts],
@@ -229,6 +232,15 @@ def _cut(trial: Trial, file: CutFile) -> dict[str, str]:
         "sha256": file.sha256,
         "full": file.full or "",
         "command": command if file.full else "",
+    }
+
+
+def _egress(egress: EgressRecord) -> dict[str, Any]:
+    """What was seen of the network."""
+    return {
+        **plain(egress),
+        "sent": size(egress.sent),
+        "received": size(egress.received),
     }
 
 

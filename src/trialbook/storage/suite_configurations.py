@@ -10,7 +10,8 @@ from typing import Any
 from trialbook.api import Agent
 from trialbook.formats.document import Document, Pointer
 from trialbook.formats.schema import check_schema
-from trialbook.model.suite import Configuration, Network
+from trialbook.model.hosts import HostError, parse_entry
+from trialbook.model.suite import ALLOW, Configuration, Network
 from trialbook.storage.placeholders import placeholder_fault
 from trialbook.storage.suite_reading import Reading, below, mapping_of, value_of
 from trialbook.storage.suite_tasks import TaskFile
@@ -62,6 +63,7 @@ def check_configuration(
         reading.freeze(owner, folder)
     for folder in _files_folders(reading, document, tasks, repetitions):
         reading.freeze(owner, folder)
+    _check_hosts(reading, document)
     _check_reference(reading, document, tasks)
     secrets = value_of(document, ("secrets",), list) or []
     for variable in value_of(document, ("environment",), dict) or {}:
@@ -90,6 +92,7 @@ def build_configuration(reading: Reading, file: ConfigurationFile) -> Configurat
         limits=dict(written["limits"]) if "limits" in written else None,
         parameters=written.get("with", {}),
         files=written.get("files"),
+        readable=tuple(written.get("readable", ())),
         gives_reference=written.get("gives_reference", False),
         description=written.get("description", ""),
         digests=reading.digests(_owner(file.name)),
@@ -102,8 +105,20 @@ def _owner(name: str) -> str:
 
 def _network(written: Any) -> Network:  # noqa: ANN401 - a word or a mapping
     if isinstance(written, dict):
-        return Network(mode="allow", allow=tuple(written["allow"]))
+        refused = written.get("refused", Network().refused)
+        return Network(mode=ALLOW, allow=tuple(written["allow"]), refused=refused)
     return Network(mode=written)
+
+
+def _check_hosts(reading: Reading, document: Document) -> None:
+    for number, text in enumerate(value_of(document, ("network", "allow"), list) or []):
+        if not isinstance(text, str):
+            continue
+        try:
+            parse_entry(text)
+        except HostError as error:
+            hint = "write `host`, `host:port`, `*.host:port`, or an address in the usual notation"
+            reading.at(document, ("network", "allow", number), str(error), hint)
 
 
 def _check_plugins(reading: Reading, document: Document, tasks: Sequence[TaskFile]) -> None:

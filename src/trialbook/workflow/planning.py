@@ -295,6 +295,7 @@ def _planned_configuration(
         digest=digest_of_files(configuration.digests),
         files=dict(sorted(configuration.digests.items())),
         workspaces={name: start.workspace_tree for name, start in sorted(starts.items())},
+        readable=configuration.readable,
     )
 
 

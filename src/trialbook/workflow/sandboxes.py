@@ -9,21 +9,33 @@ from collections.abc import Callable, Iterable, Mapping
 
 from trialbook.api import Availability
 from trialbook.errors import EnvironmentProblem, UserError
-from trialbook.model.suite import NO_SANDBOX, Suite
+from trialbook.execution.toolchain import takes_images
+from trialbook.model.suite import NO_SANDBOX, OPEN, Suite, Task
 from trialbook.process import run
 from trialbook.registry import Registry
+
+NOT_ISOLATED = "NOT ISOLATED"
+NOT_ENFORCED = "NOT ENFORCED"
 
 _PRIVATE = "private"
 
 
-def strongest(registry: Registry) -> str:
-    """The first sandbox by name that keeps files and network from what runs in it; else `none`."""
-    for name in registry.names("sandboxes"):
-        if name != NO_SANDBOX:
-            able = registry.availability(name, run)
-            if able.ok and able.isolated and able.network:
-                return name
-    return NO_SANDBOX
+def strongest(registry: Registry, *, images: bool = False) -> str:
+    """The first sandbox by name that keeps files and network from what runs in it; else `none`.
+
+    With ``images``, one that can start commands from a container image goes before the others.
+    """
+    holding = (
+        name
+        for name in _taking_images_first(registry, images=images)
+        if (able := registry.availability(name, run)).ok and able.isolated and able.network
+    )
+    return next(holding, NO_SANDBOX)
+
+
+def _taking_images_first(registry: Registry, *, images: bool) -> list[str]:
+    names = [name for name in registry.names("sandboxes") if name != NO_SANDBOX]
+    return sorted(names, key=lambda name: not takes_images(registry, name)) if images else names
 
 
 def choose_sandboxes(
@@ -42,11 +54,12 @@ def choose_sandboxes(
         EnvironmentProblem: a sandbox that was named does not work here.
     """
     chosen: dict[str, str] = {}
+    images = any(runs_in_image(task) for task in suite.tasks)
     for configuration in suite.configurations:
         named = asked or configuration.sandbox
         if named is not None:
             registry.plugin("sandboxes", named)
-        chosen[configuration.name] = named or strongest(registry)
+        chosen[configuration.name] = named or strongest(registry, images=images)
         if named is None and chosen[configuration.name] == NO_SANDBOX:
             _refuse_openness(suite, registry)
     need_sandboxes(chosen.values(), registry)
@@ -104,9 +117,12 @@ def _refuse_openness(suite: Suite, registry: Registry) -> None:
 
 
 def _line(suite: Suite, chosen: Mapping[str, str], name: str, able: Availability) -> str:
-    if not able.isolated:
-        return f"sandbox: {name}, NOT ISOLATED: {able.reason.removeprefix('no isolation: ')}"
     modes = [item.network.mode for item in suite.configurations if chosen[item.name] == name]
-    network = ", ".join(dict.fromkeys(modes))
-    enforced = "" if able.network else " NOT ENFORCED"
-    return f"sandbox: {able.reason}; network {network}{enforced}"
+    modes = list(dict.fromkeys(modes))
+    held = [mode for mode in modes if mode != OPEN]
+    loose = "" if able.network or not held else f"; network {', '.join(held)}: {NOT_ENFORCED}"
+    if not able.isolated:
+        return (
+            f"sandbox: {name}, {NOT_ISOLATED}: {able.reason.removeprefix('no isolation: ')}{loose}"
+        )
+    return f"sandbox: {able.reason}{loose or '; network ' + ', '.join(modes)}"

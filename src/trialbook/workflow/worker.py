@@ -103,6 +103,7 @@ class TrialWorker:
             graded_anyway=graded_anyway,
             agent=found.agent,
             isolation=found.isolation,
+            egress=found.egress,
             workspace=found.workspace,
             attempts=tuple(found.attempts),
             usage=found.usage,
