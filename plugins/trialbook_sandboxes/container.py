@@ -20,8 +20,10 @@ from trialbook.api import (
     Command,
     Ended,
     EnvironmentProblem,
+    ImageSource,
     Policy,
     ProcessResult,
+    ReadyImage,
     Spawn,
     operator_environment,
 )
@@ -36,6 +38,7 @@ from trialbook_sandboxes.engines import (
 )
 from trialbook_sandboxes.etc import HOST_NAME, made_mounts
 from trialbook_sandboxes.identity import Identity, identity
+from trialbook_sandboxes.images import ready_image
 from trialbook_sandboxes.mounts import Mount, mounts_of, system_folders, system_mounts
 from trialbook_sandboxes.programs import trouble_with
 from trialbook_sandboxes.staging import Private, hand_over, private_folder, unreadable
@@ -49,6 +52,10 @@ _STATUS = Path("/run/trialbook-status")
 _OOM_KILL = re.compile(r"^oom_kill [1-9]", re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TAIL = 2000
+_NO_PROGRAM = "no such program"
+_THERE = f"""\
+command -v "$1" >/dev/null 2>&1 || {{ echo "{_NO_PROGRAM}" >{_STATUS}; exit 127; }}
+"""
 # The container's first process. It hears SIGTERM for the command, which as the first process
 # itself would be deaf to it, and takes note of orphans.
 _FIRST = """\
@@ -114,6 +121,15 @@ class ContainerSandbox:
             limits=("minutes", "output_mb", *limits),
         )
 
+    def ready_image(self, image: ImageSource, spawn: Spawn, log: Path) -> ReadyImage:
+        """Fetch an image, or load it from its archive, if the engine does not have it yet.
+
+        Raises:
+            EnvironmentProblem: there is no engine, the image cannot be had, or does not run here.
+        """
+        engine = working_engine(operator_environment(), spawn, self._only)
+        return ready_image(engine, image, spawn, log)
+
     def start(self, command: Command, policy: Policy, spawn: Spawn) -> ProcessResult:
         """Run the command in a container, and remove the container.
 
@@ -124,7 +140,8 @@ class ContainerSandbox:
         engine = working_engine(environment, spawn, self._only)
         who = identity(environment, evaluator=policy.evaluator)
         mounts = mounts_of(policy)
-        if trouble := trouble_with(command, mounts):
+        trouble = None if policy.image else trouble_with(command, mounts)
+        if trouble:
             return ProcessResult(ended=Ended.NOT_STARTED, message=trouble)
         if closed := unreadable(mounts, who):
             raise EnvironmentProblem(
@@ -134,19 +151,22 @@ class ContainerSandbox:
         name = new_name()
         with private_folder(who) as private:
             hand_over([mount.source for mount in mounts if mount.writable], who, spawn)
-            inside = [*_made(command, private, who), *mounts]
+            inside = [*_made(command, policy, private, who), *mounts]
             arguments = [
                 *("run", "--name", name, "--label", f"{HOST_LABEL}={this_host()}"),
                 *_holding(engine, policy, who),
                 *_showing(policy, inside),
-                *("--workdir", str(command.cwd), engine.image),
-                *("/bin/sh", str(_START), *led_out(policy, command.argv)),
+                *("--workdir", str(command.cwd), "--entrypoint", "/bin/sh"),
+                *(policy.image or engine.image, str(_START), *led_out(policy, command.argv)),
             ]
             try:
                 result = spawn(
                     engine.command(arguments, command), replace(policy.limits, processes=None)
                 )
                 result = _judged(result, command, engine, name, spawn)
+                if policy.image and probing.tail(private.status, _TAIL) == _NO_PROGRAM:
+                    message = f"the program {command.argv[0]} is not in the image {policy.image}"
+                    return replace(result, ended=Ended.NOT_STARTED, exit_code=None, message=message)
                 # Only the first process sees what became of its group: the engine's own word is
                 # about itself. The command could write here, too, and only deceive about itself.
                 told = _OOM_KILL.search(probing.tail(private.status, _TAIL)) is not None
@@ -186,8 +206,8 @@ def _showing(policy: Policy, mounts: Sequence[Mount]) -> list[str]:
     """The mounts as arguments, parents first."""
     words: list[str] = []
     system = [Mount(source=folder, target=folder) for folder in system_folders()]
-    etc = system_mounts(names=False)
-    for mount in (*system, *etc, *mounts, *socket_mounts(policy)):
+    base = () if policy.image else (*system, *system_mounts(names=False))
+    for mount in (*base, *mounts, *socket_mounts(policy)):
         words += ("--mount", _bind(mount))
     for path in (Path("/tmp"), *policy.scratch):  # noqa: S108
         words += ("--tmpfs", f"{path}:rw,nosuid,nodev,size={TEMPORARY_BYTES},mode=1777")
@@ -206,11 +226,12 @@ def _field(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if any(c in text for c in ',"\n') else text
 
 
-def _made(command: Command, private: Private, who: Identity) -> list[Mount]:
+def _made(command: Command, policy: Policy, private: Private, who: Identity) -> list[Mount]:
     """The files that are made for this start: a few of ``/etc``, and the first process's script."""
     home = command.environment.get("HOME", "/")
     made = made_mounts(private, uid=who.uid, gid=who.gid, home=home)
-    script = private.write("start", _script(command.environment), 0o400)
+    text = _script(command.environment, in_image=policy.image is not None)
+    script = private.write("start", text, 0o400)
     status = private.write("status", "", 0o600)
     if who.dropped:
         for path in (script, status):
@@ -223,14 +244,17 @@ def _made(command: Command, private: Private, who: Identity) -> list[Mount]:
     ]
 
 
-def _script(environment: Mapping[str, str]) -> str:
+def _script(environment: Mapping[str, str], *, in_image: bool) -> str:
     # By file, since an engine's arguments are in every list of processes, secrets included.
-    lines = ["unset HOSTNAME container HOME TERM"]
+    lines = ["unset HOSTNAME container HOME TERM", "own=$PATH" if in_image else "own="]
     for name, value in environment.items():
         if not _NAME.fullmatch(name):
             raise EnvironmentProblem(f"{name!r} is no name for a variable in a container")
-        lines.append(f"export {name}={shlex.quote(value)}")
-    return "\n".join((*lines, _FIRST))
+        # An image knows best where its programs are.
+        before = "${own:+$own:}" if name == "PATH" else ""
+        lines.append(f"export {name}={before}{shlex.quote(value)}")
+    lines.append("unset own")
+    return "\n".join((*lines, *((_THERE,) if in_image else ()), _FIRST))
 
 
 def _judged(

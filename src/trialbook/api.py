@@ -28,6 +28,7 @@ from trialbook.model.paths import path_to_text, text_to_path
 from trialbook.model.process import Command, Ended, ProcessResult
 from trialbook.model.sandbox import Availability, Policy
 from trialbook.model.suite import Limits, Network
+from trialbook.model.toolchain import ImageSource, ReadyImage
 from trialbook.model.trial import TrialBundle, TrialSpec, Usage
 from trialbook.system import System
 
@@ -50,6 +51,7 @@ __all__ = [
     "GradeStatus",
     "Grader",
     "GraderStart",
+    "ImageSource",
     "Limits",
     "Network",
     "Page",
@@ -58,6 +60,7 @@ __all__ = [
     "Pool",
     "Problem",
     "ProcessResult",
+    "ReadyImage",
     "Sandbox",
     "Severity",
     "Spawn",
@@ -98,7 +101,12 @@ def operator_environment() -> Mapping[str, str]:
 
 
 class Sandbox(Protocol):
-    """Runs a command so that it sees and reaches only what its policy allows."""
+    """Runs a command so that it sees and reaches only what its policy allows.
+
+    A sandbox of containers may also have ``ready_image(image: ImageSource, spawn, log: Path) ->
+    ReadyImage``: it fetches or loads an image, with network and whatever is printed added to
+    ``log``, so that a policy may name it. Without the method, no policy ever names an image.
+    """
 
     name: str
 

@@ -20,8 +20,8 @@ from trialbook.model.suite import (
     Snapshot,
     SnapshotKind,
     Split,
-    Toolchain,
 )
+from trialbook.model.toolchain import Toolchain
 from trialbook.registry import Plugin, Registry
 from trialbook.storage.repository import DIRECTORY, Repository, Signature, TreeEntry
 from trialbook.storage.scaffold import new_suite

@@ -70,7 +70,12 @@ class Access:
 
 @contextmanager
 def access_to(
-    network: Network, room: Room, now: Callable[[], datetime], *, held: bool
+    network: Network,
+    room: Room,
+    now: Callable[[], datetime],
+    *,
+    held: bool,
+    python: str | None = None,
 ) -> Iterator[Access]:
     """The access of a trial's agent, while it works.
 
@@ -79,6 +84,7 @@ def access_to(
         room: The trial's folders.
         now: The time.
         held: Whether the sandbox keeps its processes from the network at all.
+        python: The interpreter inside that leads the way; by default the bare one of this host.
 
     Raises:
         EnvironmentProblem: the proxy cannot be started.
@@ -89,7 +95,7 @@ def access_to(
     room.proxy.parent.mkdir()
     room.forwarder.write_bytes(FORWARDER.read_bytes())
     room.forwarder.chmod(0o644)
-    python = bare_python()
+    python = python or bare_python()
     with way_out(room.proxy, network.allow, now) as way:
         yield Access(
             network=network,

@@ -30,11 +30,13 @@ from trialbook.execution.launch import Launcher
 from trialbook.execution.network import Access, access_to, record_of, sightings_of
 from trialbook.execution.prepare import Supplies, agent_files, starting_point
 from trialbook.execution.room import Room, environment_of
-from trialbook.execution.toolchain import bare_python, python_of
+from trialbook.execution.shown import shown_to
+from trialbook.execution.toolchain import ToolchainFailure, Toolchains, bare_python
 from trialbook.execution.workspace import Template, TemplateObjects, template, unpack
 from trialbook.model.evidence import Sighting
-from trialbook.model.runfiles import EGRESS_LOG
+from trialbook.model.runfiles import EGRESS_LOG, TOOLCHAIN_LOG
 from trialbook.model.suite import Limits
+from trialbook.model.toolchain import ToolchainUse
 from trialbook.model.trial import (
     AgentRecord,
     Attempt,
@@ -92,6 +94,7 @@ class Findings:
     isolation: Isolation | None = None
     egress: EgressRecord | None = None
     workspace: WorkspaceRecord | None = None
+    toolchain: ToolchainUse | None = None
     attempts: list[Attempt] = field(default_factory=list)
     result: AgentResult | None = None
     change: Change | None = None
@@ -142,12 +145,7 @@ class TrialRunner:
         )
         with self._stage(found, "prepare"):
             made = self._prepare(spec, room, supplies, found)
-            python = python_of(
-                spec.task.toolchain,
-                suite_folder=supplies.suite_folder,
-                cache=cache,
-                system=self.system,
-            )
+            python = self._toolchain(spec, supplies, found)
         with self._stage(found, "agent"):
             own = python if spec.task.toolchain else bare_python()
             self._run_agent(spec, room, own, supplies, found)
@@ -170,6 +168,24 @@ class TrialRunner:
                     objects=TemplateObjects(made, supplies.store),
                 )
                 found.grades = self.grade(subject)
+
+    def _toolchain(self, spec: TrialSpec, supplies: Supplies, found: Findings) -> str:
+        """What the task needs to run is made ready; gives its interpreter."""
+        if spec.task.toolchain is None:
+            return sys.executable
+        toolchains = Toolchains(
+            suite_folder=supplies.suite_folder,
+            cache=supplies.cache,
+            system=self.system,
+            registry=self.launcher.registry,
+        )
+        try:
+            made = toolchains.prepared(spec.task.toolchain, spec.sandbox, turn=spec.rerun)
+        except ToolchainFailure as failure:
+            found.files[TOOLCHAIN_LOG] = failure.log
+            raise
+        found.toolchain = made.use
+        return made.interpreter
 
     def _to_be_graded(self, spec: TrialSpec, found: Findings) -> bool:
         if found.result is None or found.change is None or self.launcher.cancel.is_set():
@@ -224,7 +240,7 @@ class TrialRunner:
         agent = self.launcher.registry.agent(spec.configuration.agent)
         found.isolation = self.launcher.isolation(spec)
         shown = shown_to(agent, spec, self.system.home())
-        with self._access(spec, room, found) as access:
+        with self._access(spec, room, python, found) as access:
             assignment = self._assignment(spec, room, python, supplies, (shown, access))
             try:
                 result = agent.run(assignment)
@@ -279,13 +295,18 @@ class TrialRunner:
         )
 
     @contextmanager
-    def _access(self, spec: TrialSpec, room: Room, found: Findings) -> Iterator[Access]:
+    def _access(
+        self, spec: TrialSpec, room: Room, python: str, found: Findings
+    ) -> Iterator[Access]:
         """The agent's network while it works; afterwards what was seen of it is in the findings."""
         network = spec.configuration.network
         held = found.isolation is not None and found.isolation.network_enforced
         way = None
+        toolchain = spec.task.toolchain
+        # On this host it is a bare one; an image may have no other than its own.
+        inside = python if toolchain is not None and toolchain.image is not None else None
         try:
-            with access_to(network, room, self.system.now, held=held) as access:
+            with access_to(network, room, self.system.now, held=held, python=inside) as access:
                 way = access.way
                 yield access
         finally:

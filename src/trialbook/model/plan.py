@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from trialbook.model.outcome import Outcome
 from trialbook.model.suite import ArtifactPolicy, Comparison, Limits, Network
+from trialbook.model.toolchain import PlannedToolchain
 
 SCHEDULE_METHOD = "eval-schedule/v1"
 
@@ -92,7 +93,8 @@ class PlannedTask:
     """A task as the plan froze it.
 
     ``source`` says in words where the snapshot came from, ``tree`` is its git tree id.
-    ``digest`` covers ``files`` (path relative to the ledger's root to sha256).
+    ``digest`` covers ``files`` (path relative to the ledger's root to sha256). ``toolchain`` is what
+    it needs to run; None if nothing, or if it was not recorded.
     """
 
     category: str
@@ -107,6 +109,7 @@ class PlannedTask:
     must_escalate: bool
     digest: str
     files: dict[str, str]
+    toolchain: PlannedToolchain | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from trialbook.model.toolchain import Toolchain
 from trialbook.model.validation import Waiver
 
 DEFAULT_SANDBOX = "strongest"
@@ -145,17 +146,6 @@ class Candidate:
     answer: Reference | None = None
     run: tuple[str, ...] = ()
     files: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Toolchain:
-    """What a task needs to run: a Python environment from a pinned requirements file.
-
-    ``requirements`` is relative to the suite's folder; ``requirements_sha256`` is its digest.
-    """
-
-    requirements: str
-    requirements_sha256: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

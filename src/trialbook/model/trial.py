@@ -8,6 +8,7 @@ from trialbook.model.evidence import Sighting
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import SlotKey
 from trialbook.model.suite import OPEN, ArtifactPolicy, Configuration, Limits, Task
+from trialbook.model.toolchain import ToolchainUse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,6 +225,7 @@ class Trial:
     isolation: Isolation | None = None
     egress: EgressRecord | None = None
     workspace: WorkspaceRecord | None = None
+    toolchain: ToolchainUse | None = None
     attempts: tuple[Attempt, ...] = ()
     usage: Usage = field(default_factory=Usage)
     change: ChangeRecord | None = None

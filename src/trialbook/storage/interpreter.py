@@ -14,9 +14,11 @@ def interpreter_folders(python: str) -> tuple[Path, ...]:
 
     Its virtual environment, if it has one, and the programs and libraries of the installation that
     it belongs to, by every path that its links and its configuration name them. Never a folder
-    above those: an interpreter in ``~/bin`` does not lay a home open.
+    above those: an interpreter in ``~/bin`` does not lay a home open. None of what is not here.
     """
     program = Path(python).absolute()
+    if not program.exists():
+        return ()  # it is one of a container image
     environment = program.parent.parent
     found: dict[Path, None] = {}
     homes = list(_folders_of_links(program))

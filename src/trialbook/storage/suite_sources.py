@@ -1,22 +1,18 @@
-"""Where trees and tools come from, as suites write it: snapshots, references, toolchains."""
+"""Where trees come from, as suites write it: snapshots and references."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from trialbook.formats.document import Document, Pointer
 from trialbook.model.digest import sha256
-from trialbook.model.suite import Reference, Snapshot, SnapshotKind, Toolchain
+from trialbook.model.suite import Reference, Snapshot, SnapshotKind
 from trialbook.storage.suite_commits import REMOTE, check_commit
 from trialbook.storage.suite_reading import Reading, below, value_of
-
-_PINNED = re.compile(r"===?[^*]+$| @ ")
-_UNFROZEN = ("-r", "-c", "-e", "--requirement", "--constraint", "--editable")
 
 
 def check_source(reading: Reading, document: Document, at: Pointer, task_folder: Path) -> None:
@@ -48,13 +44,20 @@ def _check_inside(reading: Reading, document: Document, pointer: Pointer, path: 
     inner = below(path, source.get("path"))
     if is_folder and inner is not None:
         reading.found(document, (*pointer[:-1], "path"), inner, folder=True)
-    digest = source.get("sha256")
-    if not is_folder and isinstance(digest, str) and len(digest) == len(sha256(b"")):
-        with path.open("rb") as file:
-            actual = hashlib.file_digest(file, "sha256").hexdigest()
-        if actual != digest:
-            message = "this is not the archive's sha256"
-            reading.at(document, (*pointer[:-1], "sha256"), message, f"it has {actual}")
+    if not is_folder:
+        check_digest(reading, document, (*pointer[:-1], "sha256"), path)
+
+
+def check_digest(reading: Reading, document: Document, pointer: Pointer, archive: Path) -> None:
+    """The digest that a file gives of an archive has to be the archive's."""
+    digest = value_of(document, pointer, str)
+    if digest is None or len(digest) != len(sha256(b"")):
+        return
+    with archive.open("rb") as file:
+        actual = hashlib.file_digest(file, "sha256").hexdigest()
+    if actual != digest:
+        message = "this is not the archive's sha256"
+        reading.at(document, pointer, message, f"it has {actual}")
 
 
 def check_answer(
@@ -76,32 +79,6 @@ def mapping_or_patch(written: Any) -> Mapping[str, Any]:  # noqa: ANN401 - whate
     if isinstance(written, str):
         return {"patch": written}
     return written if isinstance(written, dict) else {}
-
-
-def check_toolchain(reading: Reading, document: Document) -> None:
-    """The requirements have to be there, and every line pinned; they are frozen with the suite."""
-    pointer: Pointer = ("toolchain", "requirements")
-    path = below(reading.folder, value_of(document, pointer, str))
-    if path is None or not reading.found(document, pointer, path):
-        return
-    if path not in reading.requirements:
-        reading.requirements.add(path)
-        reading.freeze("suite", path)
-        for number, line in enumerate(reading.text(path).splitlines(), 1):
-            _check_requirement(reading, path, number, line)
-
-
-def _check_requirement(reading: Reading, path: Path, number: int, line: str) -> None:
-    text = line.partition(" #")[0].rstrip("\\ ").strip()
-    if not text or text.startswith("#"):
-        return
-    if text.split("=")[0].split()[0] in _UNFROZEN:
-        message, hint = "this names another file, which is not frozen", "write its lines here"
-    elif text.startswith("-") or _PINNED.search(text.partition(";")[0].partition(" --")[0].strip()):
-        return
-    else:
-        message, hint = f"`{text}` is not pinned", "write `name==version`"
-    reading.add_line(path, number, message, hint)
 
 
 def build_snapshot(written: Mapping[str, Any]) -> Snapshot:
@@ -132,12 +109,3 @@ def build_reference(written: Any) -> Reference | None:  # noqa: ANN401 - text or
     if "overlay" in long:
         return Reference(overlay=long["overlay"])
     return Reference(snapshot=build_snapshot(long))
-
-
-def build_toolchain(reading: Reading, document: Document) -> Toolchain | None:
-    """A toolchain from a file that has no mistakes, or None if it names none."""
-    requirements = value_of(document, ("toolchain", "requirements"), str)
-    if requirements is None:
-        return None
-    digest = sha256((reading.folder / requirements).read_bytes())
-    return Toolchain(requirements=requirements, requirements_sha256=digest)

@@ -12,18 +12,18 @@ from trialbook.api import Grader
 from trialbook.errors import Problem, TrialbookError
 from trialbook.formats.document import Document, Pointer
 from trialbook.formats.schema import check_schema
-from trialbook.model.suite import Contamination, GraderUse, Split, Task, Toolchain
+from trialbook.model.suite import Contamination, GraderUse, Split, Task
+from trialbook.model.toolchain import Toolchain
 from trialbook.model.validation import Row
 from trialbook.storage.suite_candidates import build_candidates, check_candidates
 from trialbook.storage.suite_reading import Reading, below, mapping_of, value_of
 from trialbook.storage.suite_sources import (
     build_reference,
     build_snapshot,
-    build_toolchain,
     check_answer,
     check_source,
-    check_toolchain,
 )
+from trialbook.storage.suite_toolchains import build_toolchain, check_toolchain
 
 TASK_FILE = "task.yaml"
 BRIEF_FILE = "brief.md"

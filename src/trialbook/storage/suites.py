@@ -33,10 +33,9 @@ from trialbook.storage.suite_reading import Reading, mapping_of, name_fault, val
 from trialbook.storage.suite_sources import (
     build_reference,
     build_snapshot,
-    build_toolchain,
-    check_toolchain,
 )
 from trialbook.storage.suite_tasks import TaskFile, build_task, check_task, task_folders
+from trialbook.storage.suite_toolchains import build_toolchain, check_toolchain
 
 SUITE_FILE = "suite.yaml"
 DEFAULT_REPETITIONS = 3

@@ -70,7 +70,7 @@ class GradeAgain:
         self._graders = graders
         self._cancel = threading.Event()
         self._launcher = Launcher(registry=bench.registry, cancel=self._cancel)
-        self._artifacts = StoredArtifacts(bench.system)
+        self._artifacts = StoredArtifacts(bench.system, bench.registry)
 
     def all(self, reader: Reader, run: RunRef, todo: Sequence[Standing], jobs: int) -> list[Again]:
         """Judge these trials, ``jobs`` at once; somebody is told after each.

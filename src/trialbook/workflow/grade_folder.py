@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
 from trialbook.api import Command, Grade, GradeStatus, Limits, Policy, ProcessResult
 from trialbook.errors import UserError
-from trialbook.execution.toolchain import python_of
+from trialbook.execution.toolchain import in_image
 from trialbook.grading.grade import FolderSubject, grade_folder
 from trialbook.model.suite import GraderUse, Suite, merge_limits
+from trialbook.model.toolchain import Toolchain
 from trialbook.process import run
 from trialbook.registry import Registry
 from trialbook.storage.rooms import rooms
 from trialbook.system import System
 from trialbook.workflow.sandboxes import sandbox_for_grading
+from trialbook.workflow.toolchains import toolchains_of
 
 T = TypeVar("T")
 
@@ -74,6 +76,7 @@ def grade_with_suite(
     """
     by_name = {task.name: task for task in suite.tasks}
     chosen = _chosen(names, by_name, f"suite {suite.name}")
+    toolchains = toolchains_of(suite, root, registry, system)
     subjects = [
         FolderSubject(
             name=task.name,
@@ -81,17 +84,12 @@ def grade_with_suite(
             folder=folder,
             graders=task.graders,
             task_folder=root / task.folder,
-            python=python_of(
-                task.toolchain,
-                suite_folder=root / suite.folder,
-                cache=system.cache_folder(),
-                system=system,
-            ),
+            python=toolchains.python(task.toolchain, sandbox_for_grading(registry, task.toolchain)),
             limits=merge_limits(suite.limits, task.limits),
         )
         for task in chosen
     ]
-    return _graded(subjects, registry, system)
+    return _graded(subjects, registry, system, {task.name: task.toolchain for task in chosen})
 
 
 def grade_with_checks(
@@ -132,7 +130,7 @@ def grade_with_checks(
         )
         for path in chosen
     ]
-    return _graded(subjects, registry, system)
+    return _graded(subjects, registry, system, {})
 
 
 def _chosen(names: Sequence[str], known: Mapping[str, T], owner: str) -> list[T]:
@@ -146,18 +144,25 @@ def _chosen(names: Sequence[str], known: Mapping[str, T], owner: str) -> list[T]
 
 
 def _graded(
-    subjects: Sequence[FolderSubject], registry: Registry, system: System
+    subjects: Sequence[FolderSubject],
+    registry: Registry,
+    system: System,
+    toolchains: Mapping[str, Toolchain | None],
 ) -> tuple[TaskGrades, ...]:
-    sandbox = registry.sandbox(sandbox_for_grading(registry))
-
-    def start(command: Command, policy: Policy) -> ProcessResult:
-        return sandbox.start(command, policy, run)
+    def starter(toolchain: Toolchain | None) -> Callable[[Command, Policy], ProcessResult]:
+        sandbox = registry.sandbox(sandbox_for_grading(registry, toolchain))
+        return lambda command, policy: sandbox.start(command, in_image(policy, toolchain), run)
 
     with rooms(system) as work:
         return tuple(
             TaskGrades(
                 task=subject.name,
-                grades=grade_folder(subject, registry=registry, start=start, work=work),
+                grades=grade_folder(
+                    subject,
+                    registry=registry,
+                    start=starter(toolchains.get(subject.name)),
+                    work=work,
+                ),
             )
             for subject in subjects
         )

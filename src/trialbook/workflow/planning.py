@@ -29,6 +29,7 @@ from trialbook.model.suite import (
     Task,
     merge_limits,
 )
+from trialbook.model.toolchain import PlannedToolchain
 from trialbook.process import git_version
 from trialbook.registry import Registry
 from trialbook.storage.redact import SHORTEST
@@ -37,6 +38,7 @@ from trialbook.workflow.host import this_runner
 from trialbook.workflow.locking import LockState, lock_state, refuse_drift
 from trialbook.workflow.sandboxes import choose_sandboxes, strongest
 from trialbook.workflow.starts import prepared
+from trialbook.workflow.toolchains import prepared_toolchains, toolchains_of
 
 DEFAULT_EXECUTOR = "local"
 
@@ -92,6 +94,9 @@ def make_plan(
     _need_git()
     check_secrets(suite.configurations, system)
     sandboxes = choose_sandboxes(suite, request.sandbox, registry, say)
+    toolchains = prepared_toolchains(
+        suite, sandboxes, toolchains_of(suite, root, registry, system), say
+    )
     starts = prepared(suite, root=root, system=system, say=say)
     refuse_drift(state, _other_snapshots(state, starts))
     moment = system.now()
@@ -122,7 +127,7 @@ def make_plan(
         suite_digest=digest_of_files(suite.every_file()),
         files=dict(sorted(suite.files.items())),
         configurations=configurations,
-        tasks=_planned_tasks(suite, next(iter(starts.values()))),
+        tasks=_planned_tasks(suite, next(iter(starts.values())), toolchains),
         schedule=_schedule(suite, seed),
     )
 
@@ -299,11 +304,20 @@ def _planned_configuration(
     )
 
 
-def _planned_tasks(suite: Suite, starts: Mapping[str, Start]) -> dict[str, PlannedTask]:
-    return {task.name: _planned_task(task, suite, starts[task.name]) for task in suite.tasks}
+def _planned_tasks(
+    suite: Suite,
+    starts: Mapping[str, Start],
+    toolchains: Mapping[str, PlannedToolchain | None],
+) -> dict[str, PlannedTask]:
+    return {
+        task.name: _planned_task(task, suite, starts[task.name], toolchains[task.name])
+        for task in suite.tasks
+    }
 
 
-def _planned_task(task: Task, suite: Suite, start: Start) -> PlannedTask:
+def _planned_task(
+    task: Task, suite: Suite, start: Start, toolchain: PlannedToolchain | None
+) -> PlannedTask:
     return PlannedTask(
         category=task.category,
         split=task.split.value,
@@ -317,6 +331,7 @@ def _planned_task(task: Task, suite: Suite, start: Start) -> PlannedTask:
         must_escalate=task.must_escalate,
         digest=digest_of_files(task.files),
         files=dict(sorted(task.files.items())),
+        toolchain=toolchain,
     )
 
 

@@ -11,6 +11,7 @@ from trialbook.api import Availability
 from trialbook.errors import EnvironmentProblem, UserError
 from trialbook.execution.toolchain import takes_images
 from trialbook.model.suite import NO_SANDBOX, OPEN, Suite, Task
+from trialbook.model.toolchain import Toolchain
 from trialbook.process import run
 from trialbook.registry import Registry
 
@@ -92,9 +93,14 @@ def private_parts(suite: Suite) -> list[str]:
     ]
 
 
-def sandbox_for_grading(registry: Registry) -> str:
-    """The sandbox for graders that no plan speaks of."""
-    return strongest(registry)
+def sandbox_for_grading(registry: Registry, toolchain: Toolchain | None = None) -> str:
+    """The sandbox for graders that no plan speaks of; ``toolchain`` is that of the task."""
+    return strongest(registry, images=toolchain is not None and toolchain.image is not None)
+
+
+def runs_in_image(task: Task) -> bool:
+    """Whether a task needs a container image."""
+    return task.toolchain is not None and task.toolchain.image is not None
 
 
 def _refuse_openness(suite: Suite, registry: Registry) -> None:

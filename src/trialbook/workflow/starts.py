@@ -10,7 +10,6 @@ from pathlib import Path
 from trialbook.errors import EnvironmentProblem, Problem, Refused, TrialbookError
 from trialbook.execution.prepare import Start, Supplies, starting_point
 from trialbook.execution.snapshot import resolve
-from trialbook.execution.toolchain import python_of
 from trialbook.model.suite import SnapshotKind, Suite, Task
 from trialbook.registry import Registry
 from trialbook.reporting.wording import number_of
@@ -27,15 +26,12 @@ _SHOWN = 10
 def prepared(
     suite: Suite, *, root: Path, system: System, say: Callable[[str], None]
 ) -> dict[str, dict[str, Start]]:
-    """Configuration to task to starting point; downloads and toolchains are done on the way.
+    """Configuration to task to starting point; downloads are done on the way.
 
     Raises:
         Refused, EnvironmentProblem: one cannot be prepared; says whose.
     """
     folder, cache = root / suite.folder, system.cache_folder()
-    for toolchain in {task.toolchain for task in suite.tasks} - {None}:
-        say(f"preparing the toolchain {toolchain.requirements if toolchain else ''}")
-        python_of(toolchain, suite_folder=folder, cache=cache, system=system)
     say(f"preparing {number_of(len(suite.tasks), 'snapshot')}")
 
     def prepare(task: Task) -> dict[str, Start]:

@@ -13,10 +13,11 @@ from pathlib import Path
 from trialbook.errors import EnvironmentProblem, Refused, TrialbookError
 from trialbook.execution.change import difference_of
 from trialbook.execution.prepare import Supplies, starting_point
-from trialbook.execution.toolchain import python_of
+from trialbook.execution.toolchain import Toolchains
 from trialbook.grading.grade import Subject
 from trialbook.model.digest import sha256
 from trialbook.model.trial import Trial, TrialSpec
+from trialbook.registry import Registry
 from trialbook.storage.patching import apply_to_tree
 from trialbook.storage.repository import Store
 from trialbook.system import System
@@ -31,6 +32,7 @@ class StoredArtifacts:
     """Makes subjects for graders from what is in the ledger. Threads may share one."""
 
     system: System
+    registry: Registry
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def subject(self, spec: TrialSpec, record: Trial, patch: bytes | None) -> Subject:
@@ -95,12 +97,13 @@ class StoredArtifacts:
         return tree
 
     def _python(self, spec: TrialSpec) -> str:
-        return python_of(
-            spec.task.toolchain,
+        toolchains = Toolchains(
             suite_folder=Path(spec.suite_folder),
             cache=Path(spec.cache),
             system=self.system,
+            registry=self.registry,
         )
+        return toolchains.python(spec.task.toolchain, spec.sandbox)
 
 
 def _applied(store: Store, baseline: str, patch: bytes) -> str:

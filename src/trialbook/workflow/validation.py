@@ -25,7 +25,7 @@ from trialbook.execution.candidate import (
 )
 from trialbook.execution.change import difference_of
 from trialbook.execution.snapshot import ResolvedSnapshot, resolve
-from trialbook.execution.toolchain import bare_python, python_of
+from trialbook.execution.toolchain import bare_python, in_image
 from trialbook.grading.accept import decide
 from trialbook.grading.grade import Subject, grade_artifacts
 from trialbook.model.acceptance import parse_policy
@@ -40,6 +40,7 @@ from trialbook.workflow.leak_rows import LeakCase, leak_rows
 from trialbook.workflow.matrix import REPEATS, Findings, Tried, Verdict, answers_of, rows
 from trialbook.workflow.sandboxes import sandbox_for_grading
 from trialbook.workflow.starts import naming
+from trialbook.workflow.toolchains import toolchains_of
 
 Progress = Callable[[int, int, str], None]
 """Is told how many trees are graded, how many there are, and what the last one was."""
@@ -128,14 +129,14 @@ def _prepare(suite: Suite, task: Task, room: Room, work: Path) -> _Prepared:
         store=Store.at(cache / "objects"),
         cache=cache,
         work=work,
-        start=_starter(room),
+        start=_starter(room, task),
     )
     folder = shop.task_folder(task)
     with naming(task):
         snapshot = resolve(task.snapshot, folder=folder, store=shop.store, cache=cache)
-    python = python_of(
-        task.toolchain, suite_folder=shop.suite_folder, cache=cache, system=room.system
-    )
+    toolchains = toolchains_of(suite, room.root, room.registry, room.system)
+    grading = sandbox_for_grading(room.registry, task.toolchain)
+    python = toolchains.python(task.toolchain, grading)
     limits = merge_limits(suite.limits, task.limits)
     base = snapshot.tree
     makers: dict[tuple[str, str], Callable[[], str]] = {
@@ -237,7 +238,7 @@ def _verdict(
         subject,
         store=store,
         registry=room.registry,
-        start=_starter(room, hash_seed=str(turn)),
+        start=_starter(room, one.task, hash_seed=str(turn)),
         work=work,
     )
     _stop_if_cancelled(room)
@@ -274,14 +275,17 @@ def _leak_case(one: _Prepared) -> LeakCase:
     )
 
 
-def _starter(room: Room, hash_seed: str = "0") -> Callable[[Command, Policy], ProcessResult]:
-    sandbox = room.registry.sandbox(sandbox_for_grading(room.registry))
+def _starter(
+    room: Room, task: Task, hash_seed: str = "0"
+) -> Callable[[Command, Policy], ProcessResult]:
+    sandbox = room.registry.sandbox(sandbox_for_grading(room.registry, task.toolchain))
 
     def spawn(command: Command, limits: Limits) -> ProcessResult:
         return run(command, limits, cancel=room.cancel)
 
     def start(command: Command, policy: Policy) -> ProcessResult:
         seeded = {**command.environment, "PYTHONHASHSEED": hash_seed}
+        policy = in_image(policy, task.toolchain)
         return sandbox.start(replace(command, environment=seeded), policy, spawn)
 
     return start

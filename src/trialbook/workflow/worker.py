@@ -105,6 +105,7 @@ class TrialWorker:
             isolation=found.isolation,
             egress=found.egress,
             workspace=found.workspace,
+            toolchain=found.toolchain,
             attempts=tuple(found.attempts),
             usage=found.usage,
             change=_change(found, kept),
