@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 TRIALBOOK := $(BIN)/trialbook
 
 .DEFAULT_GOAL := help
-.PHONY: help test-exhaustive eval resume check-suite lock-suite status site serve test test-all benchmark lint fmt types architecture docs ci clean
+.PHONY: help test-exhaustive eval gate resume check-suite lock-suite status site serve test test-all benchmark lint fmt types architecture docs ci clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -29,6 +29,9 @@ help: ## list the targets
 
 eval: .venv/run ## run a suite and commit every trial: make eval SUITE=instruction-drift
 	$(TRIALBOOK) eval $(SUITE) $(ARGS)
+
+gate: .venv/run ## fail for a regression, not for noise: make gate SUITE=instruction-drift
+	$(TRIALBOOK) gate $(SUITE) $(ARGS)
 
 resume: .venv/run ## continue an interrupted run: make resume RUN=...
 	$(TRIALBOOK) resume $(RUN) $(ARGS)

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 
 import click
 
 from trialbook.cli.context import Context, pass_context
 from trialbook.cli.reading import open_reader
 from trialbook.cli.terminal import Column, Part, Text, heading, render, safe, table
-from trialbook.errors import ExitCode, UserError
+from trialbook.errors import ExitCode
 from trialbook.formats.visible import visible_line
-from trialbook.model.suite import Comparison as Declared
-from trialbook.reporting.arms import Arm, arm, changed_between_runs
-from trialbook.reporting.comparability import graded_apart, invalidated, obstacles
 from trialbook.reporting.comparison import Compared, compare_arms
 from trialbook.reporting.comparison_json import compared_json
 from trialbook.reporting.comparison_said import (
@@ -29,7 +25,7 @@ from trialbook.reporting.comparison_said import (
     views,
 )
 from trialbook.reporting.results import RunResults, load_results
-from trialbook.reporting.wording import listed
+from trialbook.reporting.sides import margin, reasons_against, sides
 from trialbook.stats.verdict import Rule, Verdict
 
 
@@ -60,16 +56,11 @@ def command(
     reader = open_reader(context)
     found = list(dict.fromkeys(reader.resolve_run(run) for run in runs))
     results = [load_results(reader, run) for run in found]
-    one, other = _arms(results, baseline, candidate)
-    reasons = [
-        *obstacles([each.plan for each in results]),
-        *invalidated(results),
-        *graded_apart(results),
-        *changed_between_runs(results, (one.name, other.name)),
-    ]
+    one, other = sides(results, baseline, candidate)
+    reasons = reasons_against(results, one, other)
     if reasons:
         return _refuse(context, reasons, as_json=as_json)
-    compared = compare_arms(results, one, other, _rule(results))
+    compared = compare_arms(results, one, other, Rule(margin=margin(results)))
     if as_json:
         context.json({"comparable": True, "reasons": [], **compared_json(compared)})
     else:
@@ -85,50 +76,6 @@ def _refuse(context: Context, reasons: Sequence[str], *, as_json: bool) -> int:
         for reason in reasons:
             context.result(f"  {visible_line(reason)}")
     return ExitCode.NOT_VALID
-
-
-def _arms(
-    results: Sequence[RunResults], baseline: str | None, candidate: str | None
-) -> tuple[Arm, Arm]:
-    """The two sides, by name or as the plans declare them.
-
-    Raises:
-        UserError: there are no such configurations, or more than two and none declared.
-    """
-    names = list(dict.fromkeys(name for one in results for name in one.plan.configurations))
-    declared = _declared(results)
-    if declared is not None:
-        baseline, candidate = baseline or declared.baseline, candidate or declared.candidate
-    elif len(names) == 2 and baseline is None and candidate is None:  # noqa: PLR2004 - a pair
-        baseline, candidate = names
-    if baseline is None or candidate is None:
-        raise UserError(
-            "which configurations? the plan does not name two to compare",
-            hint=f"add --baseline and --candidate; there are {listed(names)}",
-        )
-    sides = [arm(results, name) for name in (baseline, candidate)]
-    for name, side in zip((baseline, candidate), sides, strict=True):
-        if side is None:
-            raise UserError(
-                f"no run has a configuration {name!r}", hint=f"there are {listed(names)}"
-            )
-    if baseline == candidate:
-        raise UserError("a configuration does not compare with itself")
-    first, second = (side for side in sides if side is not None)
-    return first, second
-
-
-def _declared(results: Sequence[RunResults]) -> Declared | None:
-    """What the plans declare, if all of them declare the same."""
-    found = {one.plan.compare for one in results}
-    return found.pop() if len(found) == 1 else None
-
-
-def _rule(results: Sequence[RunResults]) -> Rule:
-    declared = _declared(results)
-    if declared is None or declared.margin is None:
-        return Rule()
-    return Rule(margin=Fraction(str(declared.margin)))
 
 
 def _parts(results: Sequence[RunResults], compared: Compared) -> Iterator[Part]:

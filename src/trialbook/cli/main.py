@@ -26,8 +26,9 @@ from trialbook.system import System, timestamp
 # when their command runs, so that `trialbook --help` starts as fast as click does.
 COMMANDS: dict[str, tuple[str, str]] = {
     "amend": ("trialbook.cli.amend", "Correct a trial by a record of its own."),
-    "compare": ("trialbook.cli.compare", "Set runs of one locked suite side by side."),
+    "compare": ("trialbook.cli.compare", "Compare two configurations of locked runs."),
     "eval": ("trialbook.cli.evaluate", "Run a suite and commit every trial to the ledger."),
+    "gate": ("trialbook.cli.gate", "Say whether a change made a configuration worse."),
     "grade": ("trialbook.cli.grade", "Grade a folder as it is, without an agent."),
     "incident": ("trialbook.cli.incident", "Open, close and list incidents."),
     "init": ("trialbook.cli.init", "Make a ledger of your own."),

@@ -47,12 +47,17 @@ class TaskSlots:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arm:
-    """A configuration over the runs that have it."""
+    """A configuration over the runs that have it (``results``)."""
 
     name: str
     planned: PlannedConfiguration
-    runs: tuple[str, ...]
+    results: tuple[RunResults, ...]
     tasks: tuple[TaskSlots, ...]
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The runs' names."""
+        return tuple(one.plan.run for one in self.results)
 
     @property
     def counts(self) -> Counts:
@@ -84,7 +89,7 @@ def arm(results: Sequence[RunResults], name: str) -> Arm | None:
     return Arm(
         name=name,
         planned=holders[-1].plan.configurations[name],
-        runs=tuple(one.plan.run for one in holders),
+        results=tuple(holders),
         tasks=tuple(TaskSlots(task=task, chains=tuple(chains)) for task, chains in by_task.items()),
     )
 

@@ -89,7 +89,7 @@ def compare_arms(
         baseline=baseline,
         candidate=candidate,
         verdict=Verdict.NOT_READY,
-        because=tuple(_not_ready(baseline, candidate)),
+        because=tuple(not_ready(baseline, candidate)),
         rule=rule,
         valid=None,
         scheduled=None,
@@ -127,7 +127,7 @@ def _computed(plain: Compared, results: Sequence[RunResults]) -> Compared:
     )
 
 
-def _not_ready(*arms: Arm) -> list[str]:
+def not_ready(*arms: Arm) -> list[str]:
     """Why nothing may be said of the difference yet, one sentence each."""
     found = []
     for arm in arms:
