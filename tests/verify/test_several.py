@@ -26,7 +26,7 @@ def test_several_processes_find_what_one_finds(
 ) -> None:
     alone = many.verify()
     assert {fault.code.value for fault in alone.faults} == {"record-changed"}
-    monkeypatch.setattr(verify_ledger, "_COMMITS_FOR_SEVERAL", 0)
+    monkeypatch.setattr(verify_ledger, "_OBJECTS_FOR_SEVERAL", -1)
     stop = threading.Event()
     if threads:
         # With another thread about, processes are started afresh instead of forked.

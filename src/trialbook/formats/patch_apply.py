@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import stat
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from trialbook.errors import Refused
@@ -167,8 +168,12 @@ def _apply_hunks(file: FilePatch, old: bytes) -> bytes:
     return data
 
 
+@lru_cache(maxsize=16)
 def _lines(data: bytes) -> list[bytes]:
-    """The lines with their ends; only a newline ends one."""
+    """The lines with their ends; only a newline ends one. Not to be changed: it is kept.
+
+    Many patches, one after the other, are often made for the same files.
+    """
     parts = data.split(b"\n")
     last = parts.pop()
     lines = [part + b"\n" for part in parts]

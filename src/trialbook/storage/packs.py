@@ -21,7 +21,8 @@ _ID = 20
 _LARGE = 0x80000000
 _OFFSET_DELTA = 6
 _REFERENCE_DELTA = 7
-_WHOLE = frozenset({1, 2, 3, 4})
+_LAST_WHOLE = 4
+_ASKED_OFTEN = 16
 _NEAR = 48
 _LARGEST_GUESS = 1 << 20
 _BASES_BYTES = 24 << 20
@@ -71,12 +72,19 @@ class Pack:
         self._index = _mapped(index, _INDEX_MAGIC)
         self._data = _mapped(index.with_suffix(".pack"), _PACK_MAGIC)
         self._view = memoryview(self._data)
+        self._known: list[dict[bytes, int] | None] = [None] * 256
+        self._asked = [0] * 256
         counts = struct.unpack_from(">256I", self._index, 8)
         self._fanout = (0, *counts)
-        self._count = counts[255]
+        self._count: int = counts[255]
         self._offsets_at = _NAMES_AT + self._count * (_ID + 4)
         if len(self._index) < self._offsets_at + self._count * 4:
             raise ValueError(f"{index.name} ends too early")
+
+    @property
+    def size(self) -> int:
+        """How many objects it has."""
+        return self._count
 
     def get(self, oid: bytes) -> tuple[int, bytes] | None:
         """Kind (1 commit, 2 tree, 3 blob, 4 tag) and bytes of an object by its id, or None.
@@ -84,13 +92,14 @@ class Pack:
         Raises:
             ValueError, IndexError, zlib.error: the pack is damaged there.
         """
-        at = self.find(oid)
+        known = self._known[oid[0]]
+        at = self.find(oid) if known is None else known.get(oid)
         if at is None:
             return None
         pack = self._data
         byte = pack[at]
         kind, size, shift = byte >> 4 & 7, byte & 15, 4
-        if kind in _WHOLE:
+        if kind <= _LAST_WHOLE:
             # Most objects by far: no delta, nothing to look up, nothing to keep.
             at += 1
             while byte & 0x80:
@@ -107,7 +116,15 @@ class Pack:
     def find(self, oid: bytes) -> int | None:
         """The offset of an object by its 20 bytes of id, or None."""
         first = oid[0]
+        known = self._known[first]
+        if known is not None:
+            return known.get(oid)
         low, high = self._fanout[first], self._fanout[first + 1]
+        self._asked[first] += 1
+        if self._asked[first] * _ASKED_OFTEN > high - low:
+            # So many are wanted that it pays to unpack this part of the index.
+            self._known[first] = known = self._unpacked(low, high)
+            return known.get(oid)
         # Ids are spread evenly: look where this one should be, and around it.
         guess = low + ((high - low) * (oid[1] << 8 | oid[2]) >> 16)
         start = _NAMES_AT + max(low, guess - _NEAR) * _ID
@@ -118,7 +135,18 @@ class Pack:
             if slow is None:
                 return None
             at = slow
-        offset: int = _word(self._index, self._offsets_at + at * 4)[0]
+        return self._offset(_word(self._index, self._offsets_at + at * 4)[0])
+
+    def _unpacked(self, low: int, high: int) -> dict[bytes, int]:
+        """The offsets of the objects in a part of the index."""
+        names = self._index[_NAMES_AT + low * _ID : _NAMES_AT + high * _ID]
+        offsets = struct.unpack_from(f">{high - low}I", self._index, self._offsets_at + low * 4)
+        return {
+            names[at * _ID : at * _ID + _ID]: self._offset(offset)
+            for at, offset in enumerate(offsets)
+        }
+
+    def _offset(self, offset: int) -> int:
         if offset & _LARGE:
             table = self._offsets_at + self._count * 4
             offset = _double(self._index, table + (offset - _LARGE) * 8)[0]

@@ -25,6 +25,8 @@ _ALTERNATES_DEPTH = 5
 _ENTRY = re.compile(rb"[0-7]{5,6} [^\0/]+\0.{20}", re.DOTALL)
 _ID = 20
 _sha1 = hashlib.sha1
+_MODES = {b"%o" % mode: mode for mode in (0o40000, 0o100644, 0o100755, 0o120000, 0o160000)}
+_entry = tuple.__new__  # Made by the hundred thousand: this is quicker than by name.
 
 
 class Entry(NamedTuple):
@@ -38,7 +40,7 @@ class Entry(NamedTuple):
 def entry_of(raw: bytes) -> Entry:
     """What the bytes of one entry say."""
     mode, _, name = raw[: -_ID - 1].partition(b" ")
-    return Entry(name, int(mode, 8), raw[-_ID:])
+    return _entry(Entry, (name, _MODES.get(mode) or int(mode, 8), raw[-_ID:]))
 
 
 class MissingObject(TrialbookError):
@@ -72,8 +74,9 @@ class RawObjects:
             MissingObject: there is no such object.
             DamagedObject: it cannot be read, is of another kind, or hashes to another name.
         """
+        order = self._order
         try:
-            number, data = self._find(oid)
+            number, data = (order and order[0].get(oid)) or self._find(oid)
         except _BAD as error:
             raise DamagedObject(f"cannot be read: {error}") from error
         self.count += 1
@@ -85,6 +88,11 @@ class RawObjects:
                 f"is a {_KINDS[number].decode()} where a {_KINDS[kind].decode()} is named"
             )
         return data
+
+    @property
+    def packed(self) -> int:
+        """How many objects there are in packs, those that are in several counted each time."""
+        return sum(pack.size for pack in self._packs.values())
 
     def any_kind(self, oid: bytes) -> bytes:
         """The bytes of an object of whatever kind, without a look at whether they are its name's.
@@ -110,10 +118,6 @@ class RawObjects:
         return entries
 
     def _find(self, oid: bytes) -> tuple[int, bytes]:
-        order = self._order
-        found = order[0].get(oid) if order else None
-        if found is not None:
-            return found
         found = self._packed(oid) or self._loose(oid)
         if found is None:
             # Somebody may have packed it in the meantime.

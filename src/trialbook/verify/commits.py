@@ -34,14 +34,15 @@ def read_commits(
         oid = pending.pop()
         if oid in found:
             continue
-        found[oid] = commit = _read(objects, oid, findings)
+        found[oid] = commit = read_commit(objects, oid, findings)
         tick()
         if commit is not None:
             pending += commit.parents
     return _ordered(found, head)
 
 
-def _read(objects: RawObjects, oid: bytes, findings: Findings) -> Commit | None:
+def read_commit(objects: RawObjects, oid: bytes, findings: Findings) -> Commit | None:
+    """One commit; None, with a fault, if it is missing or damaged."""
     name = oid.hex()
     try:
         return parse_commit(objects.read(oid, COMMIT))

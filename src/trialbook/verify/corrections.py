@@ -132,7 +132,7 @@ class CorrectionCheck:
             grade = read_record(Grade, data, path, self._findings)
             if grade is None:
                 continue
-            problem = grade_problem(use.summary, grade, data)
+            problem = grade_problem(use.summary, grade, sha256(data))
             if problem:
                 self._fault(Code.GRADE_DIFFERS, problem, path)
             grades[use.grader] = grade

@@ -24,11 +24,12 @@ class Rules:
     """The program's own ways to derive what a ledger states.
 
     ``decide`` gives the outcome that an acceptance policy makes of grades. ``patched`` gives the
-    tree that a trial's patch makes of its recorded baseline; it raises `NotHere` without the
-    baseline's objects, and `Refused` for a patch that does not apply. ``derived`` gives results and
-    report, by name, of a run without corrections, from its trials and their grades by path.
+    tree that a trial's patch, given with its sha256, makes of its recorded baseline; it raises
+    `NotHere` without the baseline's objects, and `Refused` for a patch that does not apply.
+    ``derived`` gives results and report, by name, of a run without corrections, from its trials and
+    their grades by path.
     """
 
     decide: Callable[[str, Grades], Outcome]
-    patched: Callable[[Plan, Trial, bytes], str]
+    patched: Callable[[Plan, Trial, bytes, str], str]
     derived: Callable[[Plan, Sequence[Trial], Mapping[str, tuple[Grade, ...]]], Mapping[str, bytes]]

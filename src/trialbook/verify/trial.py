@@ -75,12 +75,13 @@ class TrialCheck:
         trial = read_record(Trial, data, f"{folder}/{TRIAL}", self.findings)
         if trial is None:
             return None
-        later = self._artifacts(trial, folder, files, contents)
+        digests = {path: sha256(content) for path, content in contents.items()}
+        later = self._artifacts(trial, folder, files, (contents, digests))
         self._identity(trial, trial_path, f"{folder}/{TRIAL}")
         self._workspace(trial, f"{folder}/{TRIAL}")
         self._cut(trial, folder, contents)
-        grades = self._grades(trial, folder, contents)
-        self._change(trial, folder, contents)
+        grades = self._grades(trial, folder, contents, digests)
+        self._change(trial, folder, contents.get(PATCH), digests.get(PATCH, ""))
         if len(grades) == len(trial.grades):
             problem = outcome_problem(self.run.plan, trial, grades, self.rules)
             if problem:
@@ -102,16 +103,21 @@ class TrialCheck:
         return found
 
     def _artifacts(
-        self, trial: Trial, folder: str, files: dict[str, Entry], contents: dict[str, bytes]
+        self,
+        trial: Trial,
+        folder: str,
+        files: dict[str, Entry],
+        there: tuple[dict[str, bytes], dict[str, str]],
     ) -> dict[str, bytes]:
         """Digests of everything that the record lists; gives what may come later than it."""
         later: dict[str, bytes] = {}
         listed = trial.artifacts
+        contents, digests = there
         for path, data in contents.items():
             digest = listed.get(path)
             if digest is not None:
-                if sha256(data) != digest:
-                    detail = f"its sha256 is {sha256(data)}, recorded is {digest}"
+                if digests[path] != digest:
+                    detail = f"its sha256 is {digests[path]}, recorded is {digest}"
                     self._fault(Code.ARTIFACT_DIFFERS, detail, f"{folder}/{path}")
             elif _may_be_later(trial.path, path):
                 later[path] = data
@@ -164,7 +170,9 @@ class TrialCheck:
             if problem:
                 self._fault(Code.CUT_DIFFERS, problem, f"{folder}/{file.path}")
 
-    def _grades(self, trial: Trial, folder: str, contents: dict[str, bytes]) -> dict[str, Grade]:
+    def _grades(
+        self, trial: Trial, folder: str, contents: dict[str, bytes], digests: dict[str, str]
+    ) -> dict[str, Grade]:
         found: dict[str, Grade] = {}
         for use in trial.grades:
             name = f"grades/{use.grader}.json"
@@ -177,7 +185,7 @@ class TrialCheck:
             if grade is None:
                 continue
             found[use.grader] = grade
-            problem = grade_problem(use, grade, data)
+            problem = grade_problem(use, grade, digests[name])
             if problem:
                 self._fault(Code.GRADE_DIFFERS, problem, path)
         extra = {n for n in contents if n.startswith("grades/") and n in trial.artifacts}
@@ -186,8 +194,9 @@ class TrialCheck:
             self._fault(Code.GRADE_DIFFERS, detail, f"{folder}/{name}")
         return found
 
-    def _change(self, trial: Trial, folder: str, contents: dict[str, bytes]) -> None:
-        change, patch = trial.change, contents.get(PATCH)
+    def _change(self, trial: Trial, folder: str, patch: bytes | None, digest: str) -> None:
+        """The patch, if there is one, with its digest."""
+        change = trial.change
         path = f"{folder}/{PATCH}"
         if change is None:
             if patch is not None:
@@ -196,8 +205,8 @@ class TrialCheck:
         if patch is None:
             self._fault(Code.PATCH_DIFFERS, "the record has a change, and the patch is gone", path)
             return
-        if sha256(patch) != change.patch_sha256:
-            detail = f"its sha256 is {sha256(patch)}, recorded is {change.patch_sha256}"
+        if digest != change.patch_sha256:
+            detail = f"its sha256 is {digest}, recorded is {change.patch_sha256}"
             self._fault(Code.PATCH_DIFFERS, detail, path)
         if change.redacted:
             self.findings.not_checked(
@@ -207,7 +216,7 @@ class TrialCheck:
             )
             return
         try:
-            tree = self.rules.patched(self.run.plan, trial, patch)
+            tree = self.rules.patched(self.run.plan, trial, patch, digest)
         except NotHere as missing:
             self.findings.not_checked(
                 "patches against the final state", missing.message, missing.hint
@@ -224,10 +233,10 @@ class TrialCheck:
         self.findings.fault(code, detail, path=path)
 
 
-def grade_problem(use: GradeSummary, grade: Grade, data: bytes) -> str | None:
-    """Where a grade is not what a record's line on it says, or None."""
-    if sha256(data) != use.sha256:
-        return f"its sha256 is {sha256(data)}, recorded is {use.sha256}"
+def grade_problem(use: GradeSummary, grade: Grade, digest: str) -> str | None:
+    """Where a grade, whose file has a digest, is not what a record's line on it says, or None."""
+    if digest != use.sha256:
+        return f"its sha256 is {digest}, recorded is {use.sha256}"
     recorded = (use.grader, use.status, use.accepted, use.passed, use.total)
     said = (grade.grader, grade.status.value, grade.accepted, grade.passed, grade.total)
     if recorded != said:

@@ -19,7 +19,7 @@ from trialbook.storage.repository import Repository
 from trialbook.system import System
 from trialbook.verify.clone import check_clone
 from trialbook.verify.codes import Code
-from trialbook.verify.commits import Commit, read_commits
+from trialbook.verify.commits import Commit, read_commit, read_commits
 from trialbook.verify.findings import Fault, Findings, Verdict
 from trialbook.verify.history import History, HistoryWalk
 from trialbook.verify.locks import LockCheck
@@ -31,8 +31,8 @@ from trialbook.workflow.results import regenerate
 from trialbook.workflow.verify_runs import RunJob, no_collection, running
 from trialbook.workflow.verify_signers import SignerList, check_signatures, find_signers
 
-# Below this, starting more processes costs more than they save.
-_COMMITS_FOR_SEVERAL = 1_500
+# Below so many objects, starting more processes costs more than they save.
+_OBJECTS_FOR_SEVERAL = 25_000
 
 Progress = Callable[[str, int, int], None]
 """Is told the stage, how much of it is done, and of how much (0: not known)."""
@@ -96,26 +96,32 @@ class _Verification:
     def verify(self, witness: str | None, signers: SignerList | None) -> Verdict:
         check_clone(self._git, self._findings)
         head = bytes.fromhex(self._head)
-        commits: dict[bytes, Commit] = {}
-        if head:
-            tick = _ticker(self._say, "commits")
-            commits = read_commits(self._objects, head, self._findings, tick)
-        self._check_witness(witness, commits)
         answers: list[RunAnswer] = []
         history = History()
-        if head in commits:
-            jobs = self._jobs(commits[head].tree, head)
-            with running(jobs, several=len(commits) > _COMMITS_FOR_SEVERAL) as coming:
+        # What is wrong with the head is found again, and said, when all commits are read.
+        tip = read_commit(self._objects, head, Findings()) if head else None
+        jobs = self._jobs(tip.tree, head) if tip else []
+        with running(jobs, several=self._objects.packed > _OBJECTS_FOR_SEVERAL) as coming:
+            commits = self._commits(head, witness)
+            if head in commits:
                 history = self._history(commits)
-                for answer in coming:
-                    answers.append(answer)
-                    self._say("runs", len(answers), len(jobs))
+            for answer in coming:
+                answers.append(answer)
+                self._say("runs", len(answers), len(jobs))
+        if head in commits:
             self._check_runs(answers, history, commits)
             self._check_locks(answers, history, commits, head)
             self._check_signers(signers, history, commits)
         return self._verdict(witness, signers, commits, answers)
 
     # --- parts -------------------------------------------------------------------------------
+
+    def _commits(self, head: bytes, witness: str | None) -> dict[bytes, Commit]:
+        """Every commit there is, held against the witness."""
+        tick = _ticker(self._say, "commits")
+        found = read_commits(self._objects, head, self._findings, tick) if head else {}
+        self._check_witness(witness, found)
+        return found
 
     def _check_witness(self, witness: str | None, commits: Mapping[bytes, Commit]) -> None:
         if witness is None:

@@ -11,7 +11,6 @@ from pathlib import Path
 from trialbook.errors import EnvironmentProblem, Refused
 from trialbook.grading.accept import decide
 from trialbook.model.acceptance import parse_policy
-from trialbook.model.digest import sha256
 from trialbook.model.grade import Grade
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import Plan
@@ -84,8 +83,8 @@ class Patches:
         self._known: dict[tuple[str, str], str] = {}
         self._missing: set[str] = set()
 
-    def patched(self, plan: Plan, trial: Trial, patch: bytes) -> str:
-        """The tree that a trial's patch makes of its recorded baseline.
+    def patched(self, plan: Plan, trial: Trial, patch: bytes, digest: str) -> str:
+        """The tree that a trial's patch, with its digest, makes of its recorded baseline.
 
         Raises:
             NotHere: the baseline's objects are not on this machine.
@@ -98,7 +97,7 @@ class Patches:
             raise Refused(f"the recorded baseline is {baseline!r}, which is no tree")
         if not patch:
             return baseline
-        key = baseline, sha256(patch)
+        key = baseline, digest
         if key in self._known:
             return self._known[key]
         if not self._is_here(baseline, plan, trial):
