@@ -58,7 +58,7 @@ test-all: .venv/dev ## all tests but the exhaustive sweeps
 	$(BIN)/python -m pytest -m "not exhaustive" -n 2 $(ARGS)
 
 test-exhaustive: .venv/dev ## kill and fill the disk at every call of a run: many minutes
-	$(BIN)/python -m pytest -m exhaustive $(ARGS)
+	$(BIN)/python -m pytest -m exhaustive -n 2 $(ARGS)
 
 benchmark: .venv/dev ## measure against plain git and write the figures into the docs (takes an hour)
 	$(BIN)/python -m benchmarks.ledger --write $(ARGS)

@@ -22,11 +22,3 @@ def world(tmp_path: Path, ledger: Path, server: Server) -> World:
     made.git("add", "staged.txt")
     (ledger / "untracked.txt").write_text("untracked\n")
     return made
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The sweeps over every call take minutes: `make test-exhaustive` runs them."""
-    here = Path(__file__).parent
-    for item in items:
-        if item.path.is_relative_to(here) and item.get_closest_marker("slow"):
-            item.add_marker(pytest.mark.exhaustive)

@@ -20,7 +20,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-_FILLING = frozenset({"write", "open", "mkdir", "link", "symlink", "sendfile", "fsync"})
+FILLING = frozenset({"write", "open", "mkdir", "link", "symlink", "sendfile", "fsync"})
+"""The calls that need space on the disk."""
+
 _OF_PATHS = ("rename", "replace", "link", "unlink", "remove", "mkdir", "rmdir", "symlink", "chmod")
 _OF_HANDLES = ("write", "fsync", "ftruncate", "sendfile")
 _OPEN_OPTIONS = ("encoding", "errors", "newline", "closefd", "opener")
@@ -63,7 +65,7 @@ class Faults:
             signal.pause()
         if self.kind == "denied" and name != "Popen":
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), *paths[:1])
-        if self.kind == "full" and name in _FILLING:
+        if self.kind == "full" and name in FILLING:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), *paths[:1])
 
     def install(self) -> None:

@@ -14,6 +14,7 @@ import os
 import resource
 import struct
 import sys
+import tempfile
 import traceback
 from collections.abc import Mapping
 from typing import Any
@@ -61,6 +62,7 @@ def _child(request: Mapping[str, Any]) -> None:
         os.chdir(request["cwd"])
         os.environ.clear()
         os.environ.update(request["environ"])
+        tempfile.tempdir = None  # it remembers the place, and the environment names another
         sys.argv = ["trialbook", *request["arguments"]]
         if request.get("file_limit"):
             resource.setrlimit(resource.RLIMIT_FSIZE, (request["file_limit"],) * 2)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.crashes.test_kills import calls_of
+from tests.crashes import moments
+from tests.crashes.faults import FILLING
+from tests.crashes.test_kills import calls_of, undisturbed
 from tests.crashes.world import NO_SANDBOX, SMALL, Before, Fault, Said, World, check_whole, finish
 
 PARTS = 8
@@ -32,7 +34,7 @@ def check_said(world: World, said: Said) -> None:
     assert "space" in said.err or "too large" in said.err, said
 
 
-def fill_at(world: World, numbers: range) -> None:
+def fill_at(world: World, numbers: Iterable[int]) -> None:
     """At each of these calls, and from then on, the disk that the ledger is on is full."""
     for number in numbers:
         one = world.copy(world.top.parent / f"{world.top.name}-full-{number}")
@@ -54,6 +56,20 @@ def test_a_disk_that_is_full_at_some_call_is_named_and_the_run_goes_on_later(wor
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("part", range(2))
+def test_a_disk_that_is_full_at_each_kind_of_write(world: World, part: int) -> None:
+    """At the first and the last call of each function on each part of the ledger."""
+    calls, top = undisturbed(world, "ledger")
+    kinds = moments.kinds(calls, top)
+    writing = [numbers for (name, _), numbers in kinds.items() if name in FILLING]
+    assert len(writing) > 20
+    # What comes after the last two is nothing that the ledger would miss.
+    chosen = {number for numbers in writing for number in (numbers[0], numbers[-1])}
+    fill_at(world, sorted(chosen - {len(calls) - 1, len(calls)})[part::2])
+
+
+@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_a_disk_that_is_full_at_any_call(world: World, part: int) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from tests.crashes import moments
 from tests.crashes.world import NO_SANDBOX, SMALL, Before, Fault, World, check_whole, finish
 
 PARTS = 12
@@ -37,14 +38,20 @@ def kill_at(world: World, calls: Iterable[int], kind: str, below: tuple[str, ...
     return count
 
 
-def calls_of(world: World, *below: str) -> int:
-    """How many calls an undisturbed run makes."""
+def undisturbed(world: World, *below: str) -> tuple[list[str], Path]:
+    """Every call that an undisturbed run makes, and the folder of the world that it ran in."""
     one = world.copy(world.top.parent / f"{world.top.name}-undisturbed")
     inside = tuple(str(one.top / name) for name in below)
-    said = one.run(*SMALL, *NO_SANDBOX, fault=Fault(below=inside), check=0)
+    one.run(*SMALL, *NO_SANDBOX, fault=Fault(below=inside), check=0)
+    calls = one.calls
     check_whole(one, Before(records={}, spooled={}))
     shutil.rmtree(one.top)
-    return said.calls
+    return calls, one.top
+
+
+def calls_of(world: World, *below: str) -> int:
+    """How many calls an undisturbed run makes."""
+    return len(undisturbed(world, *below)[0])
 
 
 def test_killed_at_some_calls_nothing_that_was_finished_is_lost(world: World) -> None:
@@ -57,6 +64,18 @@ def test_killed_at_some_calls_nothing_that_was_finished_is_lost(world: World) ->
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("part", range(moments.PARTS))
+def test_killed_at_each_kind_of_call(world: World, part: int) -> None:
+    """Each function on each part of ledger, cache and workspaces: first, middle and last call."""
+    chosen = moments.representative(*undisturbed(world))
+    assert len(chosen) > 150
+    numbers = chosen[part :: moments.PARTS]
+    assert kill_at(world, numbers, "kill") >= len(numbers) - 2
+    assert kill_at(world, numbers[part::8], "tree") >= len(numbers[part::8]) - 1
+
+
+@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("kind", ["kill", "tree"])
@@ -69,6 +88,7 @@ def test_killed_at_every_call_that_touches_the_ledger(world: World, kind: str, p
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("part", range(4))
 def test_killed_at_calls_outside_of_the_ledger(world: World, part: int) -> None:
@@ -80,7 +100,7 @@ def test_killed_at_calls_outside_of_the_ledger(world: World, part: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("stride", [5, 17])
+@pytest.mark.parametrize("stride", [pytest.param(5, marks=pytest.mark.exhaustive), 17])
 def test_a_run_that_is_killed_again_and_again_ends_whole(
     world: World, stride: int, tmp_path: Path
 ) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.crashes import moments
 from tests.crashes.test_full_disk import PARTS
-from tests.crashes.test_kills import calls_of
+from tests.crashes.test_kills import calls_of, undisturbed
 from tests.crashes.world import NO_SANDBOX, SMALL, Before, Fault, Said, World, check_whole, finish
 
 NONE = Before(records={}, spooled={})
@@ -113,12 +115,9 @@ def test_objects_that_become_read_only_in_the_middle_of_a_run_cost_nothing(world
     check_whole(world, before)
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
-@pytest.mark.parametrize("part", range(PARTS))
-def test_a_ledger_that_is_read_only_from_any_call_on(world: World, part: int) -> None:
-    calls = calls_of(world, "ledger")
-    for number in range(1 + part, calls - 2, PARTS * 2):
+def deny_at(world: World, numbers: Iterable[int]) -> None:
+    """From each of these calls on, nothing in the ledger may be changed any more."""
+    for number in numbers:
         one = world.copy(world.top.parent / f"{world.top.name}-denied-{number}")
         fault = Fault(at=number, kind="denied", below=(str(one.ledger),))
         said = one.run(*SMALL, *NO_SANDBOX, fault=fault)
@@ -132,3 +131,23 @@ def test_a_ledger_that_is_read_only_from_any_call_on(world: World, part: int) ->
             check_whole(one, before)
         except AssertionError as error:
             raise AssertionError(f"denied from call {number} on: {error}") from error
+        shutil.rmtree(one.top)
+
+
+@pytest.mark.slow
+def test_a_ledger_that_is_read_only_from_each_kind_of_call_on(world: World) -> None:
+    """From the middle one of each function on each part of the ledger."""
+    calls, top = undisturbed(world, "ledger")
+    kinds = moments.kinds(calls, top).values()
+    chosen = {numbers[len(numbers) // 2] for numbers in kinds}
+    assert len(chosen) > 30
+    deny_at(world, sorted(number for number in chosen if number < len(calls) - 2))
+
+
+@pytest.mark.slow
+@pytest.mark.exhaustive
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_a_ledger_that_is_read_only_from_any_call_on(world: World, part: int) -> None:
+    calls = calls_of(world, "ledger")
+    deny_at(world, range(1 + part, calls - 2, PARTS * 2))

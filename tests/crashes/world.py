@@ -98,11 +98,18 @@ class World:
     def work(self) -> Path:
         return self.top / "work"
 
+    @property
+    def calls(self) -> list[str]:
+        """What every call was, of all commands since the ledger was made."""
+        lines = (self.top / "calls").read_text().splitlines()
+        return [line.partition(" ")[2] for line in lines]
+
     def run(
         self, *arguments: str, fault: Fault = NOTHING, check: int | None = None, **more: Any
     ) -> Said:
         """A command of the program, in the ledger's folder; its calls are listed in ``calls``."""
-        out, err = self.top / "out", self.top / "err"
+        out, err, temporary = self.top / "out", self.top / "err", self.top / "tmp"
+        temporary.mkdir(exist_ok=True)
         answer = self.server.run(
             {
                 "arguments": arguments,
@@ -111,6 +118,7 @@ class World:
                     **self.environ,
                     "TRIALBOOK_CACHE": str(self.cache),
                     "TRIALBOOK_WORK": str(self.work),
+                    "TMPDIR": str(temporary),
                 },
                 "out": str(out),
                 "err": str(err),
@@ -233,6 +241,7 @@ def left_over(world: World) -> list[str]:
     found += folder.glob("trialbook/displaced/**/*")
     found += world.work.glob("*")
     found += world.cache.glob("rooms/*")
+    found += (world.top / "tmp").glob("*")
     return [str(path.relative_to(world.top)) for path in found]
 
 

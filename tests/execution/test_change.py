@@ -44,7 +44,7 @@ def change(store: Store, baseline: str, work: Path) -> Callable[[], Change]:
     """Captures, and checks that the patch makes exactly the final tree of the baseline."""
 
     def captured() -> Change:
-        found = capture(work, baseline, store, file_limit_bytes=100_000)
+        found = capture(work, baseline, store, file_limit_bytes=100_000, work=store.folder.parent)
         assert apply_to_tree(store, baseline, found.patch) == found.tree
         return found
 
@@ -89,7 +89,7 @@ def test_every_kind_of_change_is_in_the_patch(change: Callable[[], Change], work
 
 def test_the_nasty_tree_is_captured_exactly(store: Store, nasty: Path, tmp_path: Path) -> None:
     empty = store.add_tree([])
-    found = capture(nasty, empty, store, file_limit_bytes=None)
+    found = capture(nasty, empty, store, file_limit_bytes=None, work=tmp_path)
     assert found.tree == nasty_tree.TREE
     assert apply_to_tree(store, empty, found.patch) == nasty_tree.TREE
     assert len(found.changed) == 56
@@ -220,7 +220,9 @@ def test_files_above_the_limit_are_listed_and_not_in_the_patch(
 def test_a_large_file_of_the_baseline_is_no_deletion(store: Store, tmp_path: Path) -> None:
     write(tmp_path / "work", "weights.bin", b"w" * 5000)
     baseline = tree_of_folder(store, tmp_path / "work").tree
-    found = capture(tmp_path / "work", baseline, store, file_limit_bytes=1000)
+    found = capture(
+        tmp_path / "work", baseline, store, file_limit_bytes=1000, work=store.folder.parent
+    )
     assert (found.tree, found.changed, found.omitted) == (baseline, (), ())
 
 
@@ -295,7 +297,9 @@ def test_a_process_that_still_writes_does_no_harm(work: Path, store: Store, base
     with subprocess.Popen(["python3", "-c", script], cwd=work, stderr=subprocess.DEVNULL) as writer:
         try:
             for _ in range(5):
-                found = capture(work, baseline, store, file_limit_bytes=1000)
+                found = capture(
+                    work, baseline, store, file_limit_bytes=1000, work=store.folder.parent
+                )
                 assert apply_to_tree(store, baseline, found.patch) == found.tree
                 assert b"root:" not in found.patch
         finally:

@@ -288,7 +288,7 @@ except KeyboardInterrupt:
     )
     arguments = [str(bench.folder), bench.mark, "1", LEAVE_A_DAEMON + "time.sleep(300)"]
     done = subprocess.run(
-        [sys.executable, "-c", script, *arguments], stdout=subprocess.PIPE, check=True, timeout=60
+        [sys.executable, "-c", script, *arguments], stdout=subprocess.PIPE, check=True, timeout=120
     )
     assert done.stdout == b"left: 0\n"
     assert bench.alive() == []

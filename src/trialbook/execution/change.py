@@ -75,6 +75,7 @@ def capture(
     store: Store,
     *,
     file_limit_bytes: int | None,
+    work: Path,
     there: AbstractSet[str] = frozenset(),
 ) -> Change:
     """Read a workspace that an agent has left; new objects go into the store.
@@ -88,6 +89,7 @@ def capture(
         baseline_tree: What it held before.
         store: Where the objects are.
         file_limit_bytes: Larger files are listed, not stored.
+        work: Where a folder can be made while it lasts.
         there: Ids of objects that the store has.
 
     Raises:
@@ -109,17 +111,19 @@ def capture(
     else:
         # An agent may remove or replace the very folder it was given: then nothing is left.
         found = FolderTree(tree=store.add_tree([]), omitted=())
-    patch, changed = difference_of(store, baseline_tree, found.tree)
+    patch, changed = difference_of(store, baseline_tree, found.tree, work=work)
     return Change(tree=found.tree, patch=patch, changed=changed, omitted=found.omitted)
 
 
-def difference_of(store: Store, old: str, new: str) -> tuple[bytes, tuple[ChangedFile, ...]]:
-    """The patch from one tree to another, and the files in it.
+def difference_of(
+    store: Store, old: str, new: str, *, work: Path
+) -> tuple[bytes, tuple[ChangedFile, ...]]:
+    """The patch from one tree to another, and the files in it; made in a folder below ``work``.
 
     Raises:
         EnvironmentProblem: git is missing or fails.
     """
-    difference = diff_trees(store, old, new)
+    difference = diff_trees(store, old, new, work=work)
     changed = tuple(
         ChangedFile(
             status=item.status,

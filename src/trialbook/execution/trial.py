@@ -155,6 +155,7 @@ class TrialRunner:
                 spec.workspace_tree,
                 supplies.store,
                 file_limit_bytes=_in_bytes(spec.limits.file_mb),
+                work=Path(spec.work),
                 there=made.objects,
             )
         if self._to_be_graded(spec, found):

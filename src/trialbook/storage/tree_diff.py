@@ -7,7 +7,6 @@ git and two operators get the same.
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,15 +52,15 @@ class TreeDiff(NamedTuple):
     differences: tuple[Difference, ...]
 
 
-def diff_trees(store: Store, old: str, new: str) -> TreeDiff:
-    """Compare two trees of a store.
+def diff_trees(store: Store, old: str, new: str, *, work: Path) -> TreeDiff:
+    """Compare two trees of a store; what git needs for it lies below ``work`` meanwhile.
 
     Raises:
         EnvironmentProblem: git is missing or fails.
     """
     if old == new:
         return TreeDiff(b"", ())
-    with fresh_folder(Path(tempfile.gettempdir())) as folder:
+    with fresh_folder(work) as folder:
         _write_git_folder(folder)
         environment = {"GIT_OBJECT_DIRECTORY": str(store.folder.absolute())}
 

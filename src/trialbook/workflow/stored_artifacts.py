@@ -65,7 +65,7 @@ class StoredArtifacts:
                 raise NotGradable(
                     f"its patch gives the tree {tree}, and its record names {change.tree}"
                 )
-            _, changed = difference_of(store, baseline, tree)
+            _, changed = difference_of(store, baseline, tree, work=Path(spec.work))
             return Subject(
                 task=spec.task,
                 task_folder=Path(spec.suite_folder) / "tasks" / spec.task.name,

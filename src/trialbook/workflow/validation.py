@@ -223,7 +223,7 @@ def _verdict(
 ) -> Verdict:
     _stop_if_cancelled(room)
     store = Store.at(room.system.cache_folder() / "objects")
-    patch, changed = difference_of(store, one.snapshot.tree, one.trees[key])
+    patch, changed = difference_of(store, one.snapshot.tree, one.trees[key], work=work)
     subject = Subject(
         task=one.task,
         task_folder=room.root / one.task.folder,

@@ -28,7 +28,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 def check_pair(store: Store, before: Files, after: Files) -> None:
     old, new = store_tree(store, before), store_tree(store, after)
-    difference = diff_trees(store, old, new)
+    difference = diff_trees(store, old, new, work=store.folder.parent)
     assert apply_to_tree(store, old, difference.patch) == new
     check_reading(difference.patch, difference.differences)
 
@@ -69,7 +69,7 @@ def test_a_patch_makes_one_folder_into_the_other(
     shared: Store, tmp_path_factory: pytest.TempPathFactory, pair: tuple[Files, Files]
 ) -> None:
     old, new = (store_tree(shared, files) for files in pair)
-    patch = diff_trees(shared, old, new).patch
+    patch = diff_trees(shared, old, new, work=shared.folder.parent).patch
     with fresh_folder(tmp_path_factory.getbasetemp()) as scratch:
         materialise(shared, old, scratch / "folder")
         apply_patch_to_folder(scratch / "folder", patch)
@@ -82,7 +82,7 @@ def test_git_itself_applies_the_patch_to_the_same_tree(
     shared: Store, tmp_path_factory: pytest.TempPathFactory, pair: tuple[Files, Files]
 ) -> None:
     old, new = (store_tree(shared, files) for files in pair)
-    patch = diff_trees(shared, old, new).patch
+    patch = diff_trees(shared, old, new, work=shared.folder.parent).patch
     # git cannot read its own header of a binary file below a name that ends in a space.
     if patch and not any(b" /" in path or path.endswith(b" ") for files in pair for path in files):
         with fresh_folder(tmp_path_factory.getbasetemp()) as scratch:
@@ -136,7 +136,7 @@ def test_the_nasty_tree_changed_in_every_way(store: Store, nasty: Path, tmp_path
     old = tree_of_folder(store, nasty).tree
     changed_in_every_way(nasty)
     new = tree_of_folder(store, nasty).tree
-    difference = diff_trees(store, old, new)
+    difference = diff_trees(store, old, new, work=store.folder.parent)
     assert apply_to_tree(store, old, difference.patch) == new
     check_reading(difference.patch, difference.differences)
     assert applied_by_git(store, old, difference.patch, tmp_path) == new
@@ -165,7 +165,7 @@ def test_another_context_is_refused_with_file_and_hunk(shared: Store) -> None:
     edited = [*lines[:5], b"new\n", *lines[5:30], b"also new\n", *lines[30:]]
     old = store_tree(shared, {b"f.txt": (0o100644, b"".join(lines))})
     new = store_tree(shared, {b"f.txt": (0o100644, b"".join(edited))})
-    patch = diff_trees(shared, old, new).patch
+    patch = diff_trees(shared, old, new, work=shared.folder.parent).patch
     lines[28] = b"somebody else was here\n"
     other = store_tree(shared, {b"f.txt": (0o100644, b"".join(lines))})
     with pytest.raises(Refused, match=r"f\.txt: hunk 2: line 29 is b'somebody"):
@@ -175,7 +175,7 @@ def test_another_context_is_refused_with_file_and_hunk(shared: Store) -> None:
 def test_lines_that_moved_are_not_searched_for(shared: Store) -> None:
     old = store_tree(shared, {b"f": (0o100644, b"a\nb\nc\n")})
     new = store_tree(shared, {b"f": (0o100644, b"a\nB\nc\n")})
-    patch = diff_trees(shared, old, new).patch
+    patch = diff_trees(shared, old, new, work=shared.folder.parent).patch
     moved = store_tree(shared, {b"f": (0o100644, b"0\na\nb\nc\n")})
     with pytest.raises(Refused, match="hunk 1"):
         apply_to_tree(shared, moved, patch)
