@@ -33,7 +33,7 @@ from trialbook.model.toolchain import (
 )
 from trialbook.process import run
 from trialbook.registry import Registry
-from trialbook.storage.files import copy_tree, fresh_folder, remove_tree, write_atomic
+from trialbook.storage.files import copy_tree, remove_tree, write_atomic
 from trialbook.storage.locks import exclusive
 from trialbook.system import System
 
@@ -125,13 +125,15 @@ class Toolchains:
     # --- environments --------------------------------------------------------------------------
 
     def _make(self, toolchain: Toolchain, python: Interpreter, folder: Path) -> PreparedToolchain:
-        record = folder.with_suffix(".json")
+        record, room = folder.with_suffix(".json"), folder.with_suffix(".work")
         record.unlink(missing_ok=True)
-        if folder.exists():
-            remove_tree(folder)
+        for left in (folder, room):
+            if left.exists():
+                remove_tree(left)
         steps = self._steps(toolchain, folder)
         installed = None
-        with fresh_folder(folder.parent) as room:
+        room.mkdir()
+        try:
             program = make_environment(folder, python, steps)
             if toolchain.requirements is not None:
                 held = room / "requirements"
@@ -140,7 +142,12 @@ class Toolchains:
                 installed = install(program, file, held, steps)
             if toolchain.prepare:
                 self._prepare(toolchain, folder, room, steps)
-        made = _record_of(folder, program, python, installed)
+        finally:
+            remove_tree(room)
+        try:
+            made = _record_of(folder, program, python, installed)
+        except EnvironmentProblem as problem:
+            raise steps.failure(problem.message, problem.hint) from problem
         write_atomic(record, to_json(made))
         return made
 
