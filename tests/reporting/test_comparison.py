@@ -127,6 +127,17 @@ def test_a_real_effect_is_better() -> None:
     assert "p = 0.0026 (21/8000)" in " ".join(evidence(found))
 
 
+def test_all_repetitions_count_not_only_the_last_one() -> None:
+    """Taking each task's last trial alone would say minus a hundred points, and be sure of it."""
+    yes, no = Outcome.ACCEPTED, Outcome.REJECTED
+    found = compared(a_run({"current": [[yes, yes, no]] * 6, "cheap": [[no, no, yes]] * 6}))
+    assert found.valid is not None
+    assert found.valid.difference is not None
+    assert found.valid.difference.mean == Fraction(-1, 3)
+    assert views(found)[0][1] == "12/18 (66.7 %)"
+    assert views(found)[1][1] == "6/18 (33.3 %)"
+
+
 def test_before_the_schedule_is_complete_nothing_is_said_of_the_difference() -> None:
     missing = endings(B)
     missing[3] = [Outcome.ACCEPTED, Outcome.ACCEPTED, None]
