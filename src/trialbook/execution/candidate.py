@@ -11,6 +11,7 @@ from pathlib import Path
 
 from trialbook.api import Command, Ended, Policy, ProcessResult
 from trialbook.errors import Refused
+from trialbook.execution.prepare import Supplies
 from trialbook.execution.room import SYSTEM_PATH
 from trialbook.execution.snapshot import resolve
 from trialbook.model.suite import Candidate, Limits, Network, Reference, Task
@@ -45,7 +46,7 @@ class Workshop:
         return self.suite_folder / "tasks" / task.name
 
 
-def answer_tree(task: Task, answer: Reference, base: str, shop: Workshop) -> str:
+def answer_tree(task: Task, answer: Reference, base: str, shop: Workshop | Supplies) -> str:
     """The tree of an answer that is written down: a patch, an overlay, or another source's files.
 
     Raises:

@@ -10,7 +10,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from trialbook.api import (
@@ -26,8 +26,10 @@ from trialbook.errors import EnvironmentProblem, TrialbookError
 from trialbook.execution.audit import audit
 from trialbook.execution.change import Change, capture
 from trialbook.execution.classify import process_evidence, with_memory_named
+from trialbook.execution.known_answers import KnownAnswers
 from trialbook.execution.launch import Launcher
 from trialbook.execution.network import Access, access_to, record_of, sightings_of
+from trialbook.execution.planted import planted_git
 from trialbook.execution.prepare import Supplies, agent_files, starting_point
 from trialbook.execution.room import Room, environment_of
 from trialbook.execution.shown import shown_to
@@ -120,6 +122,7 @@ class TrialRunner:
     launcher: Launcher
     system: System
     grade: GradeTrial
+    answers: KnownAnswers = field(default_factory=KnownAnswers)
 
     def findings(self, spec: TrialSpec) -> Findings:
         """Go through the stages as far as they can be gone through.
@@ -146,6 +149,7 @@ class TrialRunner:
         with self._stage(found, "prepare"):
             made = self._prepare(spec, room, supplies, found)
             python = self._toolchain(spec, supplies, found)
+            self._look_for_answer(spec, python, supplies, made, found)
         with self._stage(found, "agent"):
             own = python if spec.task.toolchain else bare_python()
             self._run_agent(spec, room, own, supplies, found)
@@ -158,6 +162,7 @@ class TrialRunner:
                 work=Path(spec.work),
                 there=made.objects,
             )
+            found.see(planted_git(room.workspace))
         if self._to_be_graded(spec, found):
             with self._stage(found, "grade"), fresh_folder(Path(spec.work)) as work:
                 subject = Subject(
@@ -228,6 +233,17 @@ class TrialRunner:
                 + "; ".join(f"{row.rule}: {row.detail}" for row in broken)
             )
         return made
+
+    def _look_for_answer(
+        self, spec: TrialSpec, python: str, supplies: Supplies, made: Template, found: Findings
+    ) -> None:
+        own = python if spec.task.toolchain else bare_python()
+        look = self.answers.look(spec, own, supplies, made.objects)
+        if look.row is not None and found.workspace is not None:
+            rows = (*found.workspace.audit, look.row)
+            found.workspace = replace(found.workspace, audit=rows)
+            found.see(look.sightings)
+        look.refuse()
 
     def _run_agent(
         self,

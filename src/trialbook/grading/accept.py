@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from trialbook.model.acceptance import Policy
+from trialbook.model.evidence import Sighting
 from trialbook.model.grade import Grade, GradeStatus
 from trialbook.model.outcome import Outcome
 
@@ -71,6 +72,13 @@ def decide_after(
     if passes or outcome is Outcome.POLICY_VIOLATION:
         return outcome, f"{reason}; {limit.message}", True
     return limit.outcome, f"{limit.message}{GRADED_ANYWAY}{reason}", True
+
+
+def violation_reason(broken: Sequence[Sighting]) -> str:
+    """One sentence that says which rules were broken: ``conftest.py:7: the result of ...``."""
+    listed = "; ".join(str(one) for one in broken[:_NAMED])
+    more = f"; and {len(broken) - _NAMED} more" if len(broken) > _NAMED else ""
+    return f"rules were broken: {listed}{more}"
 
 
 def _all_of(grades: list[Grade]) -> str:

@@ -79,10 +79,22 @@ KINDS: dict[str, tuple[SightingSeverity, str]] = {
     "harness_named": (FLAG, "A name that only the graders have."),
     "literal_copied": (FLAG, "Values that only the private tests have."),
     "private_copied": (FLAG, "Lines that only the private tests have."),
+    "permission_denied": (FLAG, "Something that the agent's client did not permit it to do."),
     "outside_named": (FLAG, "Output that names a place which the agent was not shown."),
     "not_all_seen": (FLAG, "Something that was too large to be looked at."),
 }
 """What may be seen of a change and of an agent, with its severity by default, and a sentence."""
+
+LEAKS: dict[str, str] = {
+    "answer_object": "An object of git that only the reference has.",
+    "answer_file": "A file of the reference, byte for byte.",
+    "answer_lines": "Lines that only the reference has.",
+    "newer_release": "A release of the project that is newer than the snapshot.",
+    "fix_named": "A document that names the fix.",
+    "answer_unknown": "A reference that could not be had, so that it was not looked for.",
+}
+"""What may be seen where an agent can read, before it starts. A leak keeps it from being started,
+unless the suite waives the row of its matrix."""
 
 
 def with_severities(

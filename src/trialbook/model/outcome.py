@@ -61,6 +61,11 @@ _RERUNNABLE = frozenset(
         Outcome.GRADER_FAILURE,
     }
 )
+GOES_BEFORE_VIOLATIONS = frozenset(
+    {Outcome.CANCELLED, Outcome.ENVIRONMENT_FAILURE, Outcome.PROVIDER_OUTAGE}
+)
+"""Outcomes that stand whatever rules were seen to be broken: nothing was measured."""
+
 _MEANING = {
     Outcome.CANCELLED: "Stopped by a person, or cut off with the runner, before grading.",
     Outcome.ENVIRONMENT_FAILURE: "Our set-up failed: snapshot, toolchain, sandbox, disk, host.",

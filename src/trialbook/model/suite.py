@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from trialbook.model.evidence import SightingSeverity
 from trialbook.model.toolchain import Toolchain
 from trialbook.model.validation import Waiver
 
@@ -252,7 +253,9 @@ class Suite:
     """A folder of tasks with one purpose and the one decision its results should answer.
 
     ``rerun`` maps an outcome to how many replacements a slot may get for it (None: any number).
-    ``waivers`` are the rows of the validation matrix that may fail, with reasons. ``accept`` is the
+    ``waivers`` are the rows of the validation matrix that may fail, with reasons. ``severities``
+    are of what may be seen of a change or an agent, by kind, where the suite wants others than
+    those of `trialbook.model.evidence.KINDS`. ``accept`` is the
     acceptance policy as written: grader names with ``and``, ``or``, ``not``. ``folder`` is relative
     to the ledger's root; ``files`` as in `Task`, without the tasks' own.
     """
@@ -271,6 +274,7 @@ class Suite:
     rerun: dict[str, int | None] = field(default_factory=dict)
     compare: Comparison | None = None
     waivers: tuple[Waiver, ...] = ()
+    severities: dict[str, SightingSeverity] = field(default_factory=dict)
     description: str = ""
     files: dict[str, str] = field(default_factory=dict)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from trialbook.model.evidence import Sighting
+from trialbook.model.evidence import Sighting, SightingSeverity
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import SlotKey
 from trialbook.model.suite import OPEN, ArtifactPolicy, Configuration, Limits, Task
@@ -267,6 +267,9 @@ class TrialSpec:
 
     ``suite_folder`` holds the frozen files; ``cache`` the templates, downloads and toolchains;
     ``work`` is where fresh folders are made. The tree ids are those that the plan names.
+    ``severities`` are those that the suite declares for what may be seen, by kind.
+    ``leaks_allowed`` says why an answer that the agent could read does not keep it from being
+    started; empty if it does.
     """
 
     run: str
@@ -287,6 +290,8 @@ class TrialSpec:
     accept: str
     limits_are_failures: bool
     artifacts: ArtifactPolicy = field(default_factory=ArtifactPolicy)
+    severities: dict[str, SightingSeverity] = field(default_factory=dict)
+    leaks_allowed: str = ""
     source: str
     snapshot_tree: str
     workspace_tree: str

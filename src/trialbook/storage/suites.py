@@ -13,6 +13,7 @@ from trialbook.errors import Problem, UserError
 from trialbook.formats.document import Document, Pointer
 from trialbook.formats.nearest import nearest
 from trialbook.model.acceptance import PolicyError, parse_policy
+from trialbook.model.evidence import SightingSeverity
 from trialbook.model.suite import (
     ArtifactPolicy,
     Comparison,
@@ -259,6 +260,9 @@ def _build(found: _Found, document: Document) -> Suite:
         rerun=dict(written.get("rerun", {})),
         compare=Comparison(**compare) if compare else None,
         waivers=build_waivers(document),
+        severities={
+            kind: SightingSeverity(said) for kind, said in written.get("sightings", {}).items()
+        },
         description=written.get("description", ""),
         files=reading.digests("suite"),
     )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from trialbook.model.acceptance import PolicyError
 from trialbook.model.amendment import Amendment, correction_problem
 from trialbook.model.digest import sha256
+from trialbook.model.evidence import violations
 from trialbook.model.generation import Generation
 from trialbook.model.grade import Grade
 from trialbook.model.outcome import Outcome
@@ -147,6 +148,8 @@ class CorrectionCheck:
             decided = self._rules.decide(self._run.plan.accept, grades)
         except PolicyError:
             return  # A fault of the trial's own record already.
+        if violations(one.trial.sightings):
+            decided = Outcome.POLICY_VIOLATION
         allowed = {decided}
         if one.trial.graded_anyway and decided is not Outcome.POLICY_VIOLATION:
             passes = decided is Outcome.ACCEPTED and not self._run.plan.limits_are_failures

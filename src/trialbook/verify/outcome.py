@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from trialbook.model.acceptance import PolicyError
-from trialbook.model.outcome import Outcome
+from trialbook.model.evidence import violations
+from trialbook.model.outcome import GOES_BEFORE_VIOLATIONS, Outcome
 from trialbook.model.plan import Plan
 from trialbook.model.process import Ended
 from trialbook.model.trial import Trial
@@ -22,7 +23,15 @@ def outcome_problem(plan: Plan, trial: Trial, grades: Grades, rules: Rules) -> s
         grades: Its grades by grader, as their files say.
         rules: How grades decide.
     """
-    problem = _by_grades(plan, trial, grades, rules) if grades else _without_grades(trial)
+    if violations(trial.sightings) and trial.outcome not in GOES_BEFORE_VIOLATIONS:
+        # What was seen goes before what the graders say.
+        problem = None
+        if trial.outcome is not Outcome.POLICY_VIOLATION:
+            problem = f"it is {trial.outcome.value}, and it has sightings that are violations"
+    elif grades:
+        problem = _by_grades(plan, trial, grades, rules)
+    else:
+        problem = _without_grades(trial)
     return problem or _by_evidence(plan, trial)
 
 

@@ -13,10 +13,12 @@ from pathlib import Path
 from trialbook import __version__
 from trialbook.errors import UserError
 from trialbook.formats.records import to_json
-from trialbook.grading.accept import decide_after
+from trialbook.grading.accept import decide_after, violation_reason
 from trialbook.model.acceptance import parse_policy
 from trialbook.model.digest import digest_of_files, sha256
+from trialbook.model.evidence import violations
 from trialbook.model.generation import Generation
+from trialbook.model.outcome import Outcome
 from trialbook.model.regrade import LeftOut, Regrade, RegradedTrial, UsedGrader
 from trialbook.model.runfiles import regrade_path, regraded_grade
 from trialbook.model.standing import Standing, standing_of
@@ -256,6 +258,10 @@ class _Regrading:
             [one.grade for one in stand],
             limit_of(record, self._plan),
         )
+        broken = violations(record.sightings)
+        if broken:
+            # What was seen of the agent stays true, whatever graders say now.
+            outcome, reason = Outcome.POLICY_VIOLATION, violation_reason(broken)
         earlier = regraded(self._reader, self._run).get(record.path)
         was = record.outcome
         if earlier is not None:

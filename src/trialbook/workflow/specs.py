@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from trialbook.model.outcome import Outcome
-from trialbook.model.plan import Plan, SlotKey
-from trialbook.model.suite import Suite, merge_limits
+from trialbook.model.plan import LOCKED, Plan, SlotKey
+from trialbook.model.suite import Suite, Task, merge_limits
 from trialbook.model.trial import Trial, TrialSpec
+from trialbook.model.validation import Row
+from trialbook.storage.lock import read_lock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +58,9 @@ class PlanInUse:
             accept=self.plan.accept,
             limits_are_failures=self.plan.limits_are_failures,
             artifacts=self.plan.artifacts,
+            prices=self.plan.prices,
+            severities=self.suite.severities,
+            leaks_allowed=leaks_allowed(self, task),
             source=self.plan.tasks[slot.task].source,
             snapshot_tree=self.plan.tasks[slot.task].tree,
             workspace_tree=planned.workspaces[slot.task],
@@ -76,6 +82,30 @@ class PlanInUse:
             elif may_rerun(self.plan, chain):
                 specs.append(self.spec(planned.key, chain[-1]))
         return specs
+
+
+def leaks_allowed(use: PlanInUse, task: Task) -> str:
+    """Why an answer that can be read does not keep a trial from running; empty if it does.
+
+    The suite may waive it in writing; and under a protocol that was locked before anybody looked,
+    nothing changes: it is only told.
+    """
+    for waiver in use.suite.waivers:
+        if (waiver.task, waiver.row) == (task.name, Row.LEAK):
+            return f"waived: {waiver.reason}"
+    locked = use.plan.lock
+    if use.plan.status != LOCKED or locked is None:
+        return ""
+    looked = _looked_at(use.root, use.suite.name, use.suite.protocol, locked.sha256)
+    return "" if looked else "the lock is from before suites were looked at for this"
+
+
+@lru_cache(maxsize=16)
+def _looked_at(root: Path, suite: str, protocol: int, sha256: str) -> bool:
+    """Whether the matrix of a lock has rows about leaks at all. The digest is for the cache."""
+    del sha256
+    stored = read_lock(root, suite, protocol)
+    return stored is not None and any(row.row is Row.LEAK for row in stored.lock.matrix)
 
 
 def may_rerun(plan: Plan, chain: Sequence[Trial]) -> bool:

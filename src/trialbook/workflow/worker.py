@@ -13,12 +13,13 @@ from trialbook.execution.launch import Launcher
 from trialbook.execution.room import secrets_of
 from trialbook.execution.trial import Findings, Subject, TrialRunner
 from trialbook.formats.records import to_json
-from trialbook.grading.accept import Limit, decide_after
+from trialbook.grading.accept import Limit, decide_after, violation_reason
 from trialbook.grading.grade import Subject as Artifacts
 from trialbook.grading.grade import grade_artifacts
 from trialbook.model.acceptance import parse_policy
 from trialbook.model.digest import sha256
-from trialbook.model.outcome import Outcome
+from trialbook.model.evidence import violations
+from trialbook.model.outcome import GOES_BEFORE_VIOLATIONS, Outcome
 from trialbook.model.runfiles import PATCH
 from trialbook.model.trial import (
     ChangeRecord,
@@ -29,6 +30,7 @@ from trialbook.model.trial import (
 from trialbook.registry import Registry
 from trialbook.storage.scanner import Scanner, installed_scanner
 from trialbook.system import System, timestamp
+from trialbook.workflow.inspection import inspect_change
 from trialbook.workflow.keeping import Keeper, Kept
 
 
@@ -45,6 +47,7 @@ class TrialWorker:
     def __call__(self, spec: TrialSpec) -> TrialBundle:
         """Do one trial and give its record and files."""
         found = self._runner.findings(spec)
+        inspect_change(spec, found)
         outcome, reason, anyway = self._outcome(spec, found)
         return self._bundle(spec, found, outcome, reason, graded_anyway=anyway)
 
@@ -76,6 +79,9 @@ class TrialWorker:
                 return Outcome.CANCELLED, "the run was stopped", False
             return Outcome.ENVIRONMENT_FAILURE, found.trouble or "nothing is known", False
         fixed = class_of(result, spec.task, changed=change.anything)
+        broken = violations(found.sightings)
+        if broken and fixed not in GOES_BEFORE_VIOLATIONS:
+            return Outcome.POLICY_VIOLATION, violation_reason(broken), False
         if fixed is None and self._cancel.is_set() and not _all_graded(found.grades):
             return Outcome.CANCELLED, "the run was stopped before grading was done", False
         if fixed is not None and (fixed not in LIMIT_OUTCOMES or not found.grades):
