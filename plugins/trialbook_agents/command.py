@@ -172,6 +172,7 @@ _END = {
     Ended.SIGNALLED: (AgentEnd.ERROR, "the command was ended by {signal} after {seconds:.1f} s"),
     Ended.TIMED_OUT: (AgentEnd.TIMED_OUT, "the command was stopped after {seconds:.1f} s"),
     Ended.CANCELLED: (AgentEnd.CANCELLED, "the command was cancelled after {seconds:.1f} s"),
+    Ended.STOPPED: (AgentEnd.BUDGET, "the command was stopped after {seconds:.1f} s"),
     Ended.NOT_STARTED: (AgentEnd.ENVIRONMENT, "the command could not be started"),
     Ended.LOST: (AgentEnd.ERROR, "the command's end was not seen"),
 }

@@ -13,8 +13,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,27 +22,50 @@ from trialbook.formats.authored import parse_document, read_document
 from trialbook.formats.document import Document
 from trialbook.formats.patch_folder import apply_patch_to_folder
 from trialbook.formats.schema import check_schema, load_schema
+from trialbook.model.agent import AgentEnd, AgentResult
+from trialbook.model.client import (
+    Claim,
+    ClaimKind,
+    Client,
+    Denial,
+    Trouble,
+    claims_of,
+    trouble_of_status,
+)
 from trialbook.model.grade import Check, Finding, Grade, GradeStatus, Severity
 from trialbook.model.paths import path_to_text, text_to_path
-from trialbook.model.process import Command, Ended, ProcessResult
+from trialbook.model.prices import Price, PriceTable, cost_of
+from trialbook.model.process import Command, Ended, ProcessResult, StopWhen
 from trialbook.model.sandbox import Availability, Policy
 from trialbook.model.suite import Limits, Network
 from trialbook.model.toolchain import ImageSource, ReadyImage
-from trialbook.model.trial import TrialBundle, TrialSpec, Usage
+from trialbook.model.trajectory import CallUsage, Event, EventKind, Trajectory
+from trialbook.model.trial import TrialBundle, TrialSpec
+from trialbook.model.usage import PRICED, REPORTED, UNKNOWN, Usage, added, money
 from trialbook.system import System
 
 __all__ = [
+    "PRICED",
+    "REPORTED",
+    "UNKNOWN",
     "Agent",
     "AgentEnd",
     "AgentResult",
     "Assignment",
     "Availability",
+    "CallUsage",
     "ChangedFile",
     "Check",
+    "Claim",
+    "ClaimKind",
+    "Client",
     "Command",
+    "Denial",
     "Document",
     "Ended",
     "EnvironmentProblem",
+    "Event",
+    "EventKind",
     "Evidence",
     "Executor",
     "Finding",
@@ -58,6 +80,8 @@ __all__ = [
     "Pages",
     "Policy",
     "Pool",
+    "Price",
+    "PriceTable",
     "Problem",
     "ProcessResult",
     "ReadyImage",
@@ -65,20 +89,28 @@ __all__ = [
     "Severity",
     "Spawn",
     "Start",
+    "StopWhen",
+    "Trajectory",
     "TrialBundle",
     "TrialSpec",
     "TrialbookError",
+    "Trouble",
     "Usage",
     "UserError",
     "Worker",
+    "added",
     "apply_patch_to_folder",
     "check_schema",
+    "claims_of",
+    "cost_of",
     "load_schema",
+    "money",
     "operator_environment",
     "parse_document",
     "path_to_text",
     "read_document",
     "text_to_path",
+    "trouble_of_status",
 ]
 
 
@@ -126,19 +158,6 @@ class Sandbox(Protocol):
 # --- agents ----------------------------------------------------------------------------------
 
 
-class AgentEnd(StrEnum):
-    """How the agent's work ended, read from evidence, never from an exit code alone."""
-
-    FINISHED = "finished"
-    ERROR = "error"
-    TIMED_OUT = "timed_out"
-    BUDGET = "budget"
-    OUTAGE = "outage"
-    VIOLATION = "violation"
-    ENVIRONMENT = "environment"
-    CANCELLED = "cancelled"
-
-
 class Start(Protocol):
     """Runs a command in the trial's sandbox, within its limits, with its environment."""
 
@@ -149,11 +168,14 @@ class Start(Protocol):
         stdin: Path | None = None,
         environment: Mapping[str, str] | None = None,
         name: str = "",
+        stop_when: StopWhen | None = None,
     ) -> ProcessResult:
         """Run ``argv`` in the workspace.
 
         ``environment`` adds to the trial's own. Output goes to ``stdout.txt`` and ``stderr.txt`` of
-        the attempt (``<name>.stdout.txt`` ... where a name is given).
+        the attempt (``<name>.stdout.txt`` ... where a name is given), while the command runs.
+        ``stop_when`` looks at it meanwhile and may end it: then the result is ``stopped``, with
+        what it said as the message. So limits hold that the client does not keep by itself.
         """
         ...
 
@@ -166,7 +188,8 @@ class Assignment:
     and lies outside the workspace. ``files`` is the agent's own read-only folder (configuration key
     ``files``, or the reference where the configuration hands it over), or None. ``output`` is where
     extra artifacts go. ``home`` is fresh and empty. ``python`` is the interpreter of the task's
-    toolchain, or a bare one without packages; a command in the sandbox can run it.
+    toolchain, or a bare one without packages; a command in the sandbox can run it. ``prices`` is
+    the table that the run counts with, if it has one.
     """
 
     task: str
@@ -184,17 +207,7 @@ class Assignment:
     limits: Limits
     start: Start
     python: str = sys.executable
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentResult:
-    """What an agent's run came to. ``message`` is one sentence; ``process`` is the evidence."""
-
-    end: AgentEnd
-    message: str
-    process: ProcessResult | None = None
-    usage: Usage = field(default_factory=Usage)
-    reported_version: str | None = None
+    prices: PriceTable | None = None
 
 
 class Agent(Protocol):
@@ -205,6 +218,12 @@ class Agent(Protocol):
     that is limited. A longer brief is then a mistake in the suite, told before any trial.
     And it may have ``readable(parameters) -> Iterable[Path]``: the files and folders of the host,
     beside ``/usr``, that its client is installed in. Sandboxes show them, to be read.
+
+    An adapter of a client that is installed apart may have
+    ``client(parameters, spawn) -> Client``: it finds the program and asks it for its version. A run
+    whose client is missing, or is not the one that the configuration pins, is then refused before
+    it starts. And ``enforces(model, prices) -> Iterable[str]``: the names of the `Limits` that it
+    keeps with a model, by the client's own means or by `Start`'s ``stop_when``.
     """
 
     name: str

@@ -27,12 +27,14 @@ from trialbook.model.outcome import Outcome
 from trialbook.model.plan import Plan
 from trialbook.model.regrade import Regrade
 from trialbook.model.suite import Contamination, Limits, Split
+from trialbook.model.trajectory import Trajectory
 from trialbook.model.trial import Trial
 
 MISTAKES = Path(__file__).parent / "mistakes"
 RECORDS = {
     "plan": Plan,
     "trial": Trial,
+    "trajectory": Trajectory,
     "grade": Grade,
     "lock": Lock,
     "amendment": Amendment,

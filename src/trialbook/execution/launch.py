@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,11 +14,12 @@ from trialbook.execution.network import Access
 from trialbook.execution.room import Room
 from trialbook.execution.size_watch import watching
 from trialbook.execution.toolchain import in_image
-from trialbook.model.process import Desk
+from trialbook.model.process import Desk, StopWhen
 from trialbook.model.suite import Limits
 from trialbook.model.trial import Isolation, TrialSpec
 from trialbook.process import run
 from trialbook.registry import Registry
+from trialbook.supervision.stopping import stopping
 
 _LIMITS = (
     *("minutes", "output_mb", "memory_mb", "processes", "workspace_mb"),
@@ -47,7 +48,7 @@ class Launcher:
                 f"sandbox {spec.sandbox!r} does not work here: {able.reason}",
                 hint=able.hint or "choose another with --sandbox",
             )
-        enforced = _OWN_LIMITS.union(able.limits)
+        enforced = _OWN_LIMITS.union(able.limits, self._kept_by_agent(spec))
         asked = [name for name in _LIMITS if getattr(spec.limits, name) is not None]
         network = spec.configuration.network
         return Isolation(
@@ -59,6 +60,10 @@ class Launcher:
             limits_not_enforced=tuple(name for name in asked if name not in enforced),
             detail=able.reason,
         )
+
+    def _kept_by_agent(self, spec: TrialSpec) -> Iterable[str]:
+        keeps = getattr(self.registry.agent(spec.configuration.agent), "enforces", None)
+        return () if keeps is None else keeps(spec.configuration.model, spec.prices)
 
     def in_sandbox(self, spec: TrialSpec, command: Command, policy: Policy) -> ProcessResult:
         """Run a command to its end in the trial's sandbox."""
@@ -87,11 +92,14 @@ class Launcher:
         )
         environment = {**base, **access.environment}
 
-        def watched(command: Command) -> ProcessResult:
+        def watched(command: Command, stop_when: StopWhen | None) -> ProcessResult:
             folders, limit = policy.writable, spec.limits.workspace_mb
-            with watching(folders, limit, self.cancel) as watch:
+            with (
+                watching(folders, limit, self.cancel) as size,
+                stopping(stop_when, size) as watch,
+            ):
                 run = partial(self._start, spec, command, policy, watch)
-                return watch.judged(access.judged(run))
+                return watch.judged(size.judged(access.judged(run)))
 
         return Desk(cwd=room.workspace, environment=environment, output=room.output).start(watched)
 

@@ -23,9 +23,15 @@ from trialbook.api import (
     ProcessResult,
 )
 from trialbook.errors import EnvironmentProblem, TrialbookError
+from trialbook.execution.agent_end import (
+    attempt_of,
+    files_of,
+    sightings_of_denials,
+    usage_of,
+)
 from trialbook.execution.audit import audit
 from trialbook.execution.change import Change, capture
-from trialbook.execution.classify import process_evidence, with_memory_named
+from trialbook.execution.classify import with_memory_named
 from trialbook.execution.known_answers import KnownAnswers
 from trialbook.execution.launch import Launcher
 from trialbook.execution.network import Access, access_to, record_of, sightings_of
@@ -46,9 +52,9 @@ from trialbook.model.trial import (
     Isolation,
     Stage,
     TrialSpec,
-    Usage,
     WorkspaceRecord,
 )
+from trialbook.model.usage import Usage
 from trialbook.storage.files import fresh_folder, read_regular
 from trialbook.storage.interpreter import interpreter_folders
 from trialbook.storage.ledger import path_problem
@@ -99,6 +105,7 @@ class Findings:
     toolchain: ToolchainUse | None = None
     attempts: list[Attempt] = field(default_factory=list)
     result: AgentResult | None = None
+    used: Usage | None = None
     change: Change | None = None
     grades: tuple[Grade, ...] = ()
     files: dict[str, bytes] = field(default_factory=dict)
@@ -112,7 +119,7 @@ class Findings:
     @property
     def usage(self) -> Usage:
         """What the agent used, as far as it is known."""
-        return self.result.usage if self.result else Usage()
+        return self.used or Usage()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,9 +281,12 @@ class TrialRunner:
             reported_version=result.reported_version,
             model=spec.configuration.model,
         )
-        evidence = process_evidence(result.process)
-        found.attempts.append(Attempt(session=1, attempt=1, process=evidence))
+        found.used = usage_of(result, spec)
+        found.attempts.append(attempt_of(found.result, found.used, session=1, attempt=1))
         found.files |= _collected(room.output, spec.limits)
+        found.files |= {f"{ATTEMPT}/{name}": data for name, data in files_of(result)}
+        if result.denied:
+            found.see(sightings_of_denials(result))
         found.files[f"{ATTEMPT}/prompt.md"] = spec.task.brief.encode()
 
     def _assignment(
@@ -309,6 +319,7 @@ class TrialRunner:
             limits=spec.limits,
             start=self.launcher.for_agent(spec, room, environment, readable, access),
             python=python,
+            prices=spec.prices,
         )
 
     @contextmanager

@@ -20,12 +20,13 @@ from trialbook.formats.mistakes import mistakes
 SUITE_KINDS = ("suite", "task", "configuration", "checks", "expected")
 """What people write into a suite."""
 
-AUTHORED_KINDS = (*SUITE_KINDS, "site")
+AUTHORED_KINDS = (*SUITE_KINDS, "prices", "site")
 """What people write."""
 
 RECORD_KINDS = (
     "plan",
     "trial",
+    "trajectory",
     "grade",
     "lock",
     "amendment",

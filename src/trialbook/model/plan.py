@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from trialbook.model.outcome import Outcome
+from trialbook.model.prices import PriceTable
 from trialbook.model.suite import ArtifactPolicy, Comparison, Limits, Network
 from trialbook.model.toolchain import PlannedToolchain
 
@@ -93,8 +94,8 @@ class PlannedTask:
     """A task as the plan froze it.
 
     ``source`` says in words where the snapshot came from, ``tree`` is its git tree id.
-    ``digest`` covers ``files`` (path relative to the ledger's root to sha256). ``toolchain`` is what
-    it needs to run; None if nothing, or if it was not recorded.
+    ``digest`` covers ``files`` (path relative to the ledger's root to sha256). ``toolchain`` is
+    what it needs to run; None if nothing, or if it was not recorded.
     """
 
     category: str
@@ -117,7 +118,8 @@ class PlannedConfiguration:
     """A configuration as the plan froze it; ``digest`` covers ``files``.
 
     ``workspaces`` maps each task to the tree id of its workspace: snapshot plus instructions.
-    ``readable`` are the files and folders of the host that are shown besides.
+    ``readable`` are the files and folders of the host that are shown besides. ``client_version`` is
+    what the agent's client said of itself when the run was planned; None where there is none apart.
     """
 
     description: str
@@ -139,6 +141,7 @@ class PlannedConfiguration:
     files: dict[str, str]
     workspaces: dict[str, str]
     readable: tuple[str, ...] = ()
+    client_version: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,6 +197,7 @@ class Plan:
     suite_tasks: int | None = None
     suite_configurations: int | None = None
     artifacts: ArtifactPolicy = field(default_factory=ArtifactPolicy)
+    prices: PriceTable | None = None
     runner: Runner
     plugins: tuple[PluginUse, ...]
     suite_digest: str

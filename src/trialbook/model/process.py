@@ -15,6 +15,7 @@ class Ended(StrEnum):
     SIGNALLED = "signalled"
     TIMED_OUT = "timed_out"
     CANCELLED = "cancelled"
+    STOPPED = "stopped"
     NOT_STARTED = "not_started"
     LOST = "lost"
 
@@ -37,6 +38,13 @@ class Command:
     cleanup: bool = False
 
 
+StopWhen = Callable[[], str]
+"""Looks at a command while it runs; a text says why it has to end, an empty one that it may go on.
+
+It is asked about twice a second, never twice at once.
+"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
     """Where an agent's commands run: their folder, environment, and the folder of their output."""
@@ -45,7 +53,9 @@ class Desk:
     environment: Mapping[str, str]
     output: Path
 
-    def start(self, run: Callable[[Command], ProcessResult]) -> Callable[..., ProcessResult]:
+    def start(
+        self, run: Callable[[Command, StopWhen | None], ProcessResult]
+    ) -> Callable[..., ProcessResult]:
         """The function that an agent starts its commands with (`trialbook.api.Start`)."""
 
         def start(
@@ -54,18 +64,18 @@ class Desk:
             stdin: Path | None = None,
             environment: Mapping[str, str] | None = None,
             name: str = "",
+            stop_when: StopWhen | None = None,
         ) -> ProcessResult:
             prefix = f"{name}." if name else ""
-            return run(
-                Command(
-                    argv=tuple(argv),
-                    cwd=self.cwd,
-                    environment={**self.environment, **(environment or {})},
-                    stdin=stdin,
-                    stdout=self.output / f"{prefix}stdout.txt",
-                    stderr=self.output / f"{prefix}stderr.txt",
-                )
+            command = Command(
+                argv=tuple(argv),
+                cwd=self.cwd,
+                environment={**self.environment, **(environment or {})},
+                stdin=stdin,
+                stdout=self.output / f"{prefix}stdout.txt",
+                stderr=self.output / f"{prefix}stderr.txt",
             )
+            return run(command, stop_when)
 
         return start
 
@@ -78,7 +88,8 @@ class ProcessResult:
     counts descendants that had to be killed after it; None where a sandbox ends them uncounted.
     ``stdout_bytes`` and ``stderr_bytes`` count what was written, not what was kept; ``output_cut``
     says that the two differ. ``memory_killed`` says that something of it was killed because all of
-    it together went over the memory limit.
+    it together went over the memory limit. ``stopped`` is what the `StopWhen` of its start ended,
+    which then says why in the ``message``.
     """
 
     ended: Ended

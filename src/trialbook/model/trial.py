@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from trialbook.model.client import Claim, Denial, Trouble
 from trialbook.model.evidence import Sighting, SightingSeverity
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import SlotKey
+from trialbook.model.prices import PriceTable
 from trialbook.model.suite import OPEN, ArtifactPolicy, Configuration, Limits, Task
 from trialbook.model.toolchain import ToolchainUse
+from trialbook.model.usage import Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,21 +28,6 @@ class ProcessEvidence:
     output_cut: bool
     max_rss_bytes: int | None = None
     memory_killed: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
-    """What the agent used. Null is *not known*; ``basis`` says where the cost comes from."""
-
-    input_tokens: int | None = None
-    cache_read_tokens: int | None = None
-    cache_write_tokens: int | None = None
-    output_tokens: int | None = None
-    reasoning_tokens: int | None = None
-    model_calls: int | None = None
-    turns: int | None = None
-    cost_usd: str | None = None
-    basis: str = "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,11 +155,24 @@ class GradeSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One attempt of one session; its files are in ``sessions/<session>/attempt-<attempt>/``."""
+    """One attempt of one session; its files are in ``sessions/<session>/attempt-<attempt>/``.
+
+    ``end`` and ``message`` are how the adapter says that it ended, ``trouble`` what kept the model
+    from answering. ``session_id`` is the client's own. ``denied`` lists what was not permitted,
+    ``claims`` what the agent says about tests, ``usage`` what this attempt used; null or empty
+    where the adapter tells nothing.
+    """
 
     session: int
     attempt: int
     process: ProcessEvidence | None
+    end: str | None = None
+    message: str = ""
+    trouble: Trouble | None = None
+    session_id: str | None = None
+    denied: tuple[Denial, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,6 +291,7 @@ class TrialSpec:
     accept: str
     limits_are_failures: bool
     artifacts: ArtifactPolicy = field(default_factory=ArtifactPolicy)
+    prices: PriceTable | None = None
     severities: dict[str, SightingSeverity] = field(default_factory=dict)
     leaks_allowed: str = ""
     source: str

@@ -20,7 +20,8 @@ from trialbook.model.outcome import NOT_RUN
 from trialbook.model.plan import Plan, PlannedConfiguration, PlannedTask, SlotKey
 from trialbook.model.regrade import Regrade
 from trialbook.model.standing import Standing, standing_of
-from trialbook.model.trial import Trial, Usage
+from trialbook.model.trial import Trial
+from trialbook.model.usage import Usage
 from trialbook.reporting.summary import AMOUNT, Cell, Summary, summarise
 from trialbook.reporting.wording import NOT_RUN_MEANING, nature_label
 from trialbook.storage.corrections import grades as standing_grades

@@ -17,11 +17,13 @@ from trialbook.api import (
     Limits,
     ProcessResult,
     Start,
+    StopWhen,
     TrialbookError,
     Usage,
 )
 from trialbook.model.process import Desk
 from trialbook.process import run
+from trialbook.supervision.stopping import stoppable
 from trialbook.testing.claims import (
     claim,
     claim_name,
@@ -45,6 +47,7 @@ _MEANINGS = {
     Ended.NOT_STARTED: {AgentEnd.ENVIRONMENT},
     Ended.TIMED_OUT: {AgentEnd.TIMED_OUT},
     Ended.CANCELLED: {AgentEnd.CANCELLED},
+    Ended.STOPPED: {AgentEnd.BUDGET},
     Ended.SIGNALLED: set(AgentEnd) - {AgentEnd.FINISHED, AgentEnd.CANCELLED},
     Ended.LOST: set(AgentEnd) - {AgentEnd.FINISHED, AgentEnd.CANCELLED},
     Ended.EXITED: set(AgentEnd),
@@ -135,7 +138,11 @@ class _Bench:
             environment={**environment, "HOME": str(assignment.home)},
             output=assignment.output,
         )
-        return desk.start(lambda command: run(command, assignment.limits))
+        return desk.start(
+            lambda command, stop: stoppable(
+                lambda cancel: run(command, assignment.limits, cancel=cancel), stop
+            )
+        )
 
 
 def claim_usage(usage: Usage) -> None:
@@ -199,8 +206,9 @@ def _ends(ended: Ended, text: bytes, asked: list[object]) -> Callable[[Assignmen
             stdin: Path | None = None,
             environment: Mapping[str, str] | None = None,
             name: str = "",
+            stop_when: StopWhen | None = None,
         ) -> ProcessResult:
-            del stdin, environment
+            del stdin, environment, stop_when
             asked.append(argv)
             prefix = f"{name}." if name else ""
             if ended is not Ended.NOT_STARTED:

@@ -29,6 +29,7 @@ from trialbook.storage.messages import plan_message, results_message
 from trialbook.storage.reader import Reader, RunRef
 from trialbook.storage.rooms import rooms
 from trialbook.system import System, timestamp
+from trialbook.workflow.clients import need_clients
 from trialbook.workflow.interrupt import stop_on_signals
 from trialbook.workflow.journal import InFlight, Journal
 from trialbook.workflow.landing import Landing
@@ -227,6 +228,9 @@ class _Run:
         due = [spec for spec in due if spec.slot.trial_path(spec.rerun) not in kept_out]
         check_secrets([spec.configuration for spec in due], self._bench.system)
         need_sandboxes((spec.sandbox for spec in due), self._bench.registry)
+        if self._trials:
+            used = {spec.configuration.name: spec.configuration for spec in due}
+            need_clients(self._plan, used.values(), self._bench.registry)
         self._bench.observer.began(self._plan, list(self._trials))
         with stop_on_signals(self._cancel):
             self._work(due)

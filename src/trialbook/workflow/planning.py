@@ -34,8 +34,10 @@ from trialbook.process import git_version
 from trialbook.registry import Registry
 from trialbook.storage.redact import SHORTEST
 from trialbook.system import System, timestamp
+from trialbook.workflow.clients import find_clients
 from trialbook.workflow.host import this_runner
 from trialbook.workflow.locking import LockState, lock_state, refuse_drift
+from trialbook.workflow.prices import newest_prices
 from trialbook.workflow.sandboxes import choose_sandboxes, strongest
 from trialbook.workflow.starts import prepared
 from trialbook.workflow.toolchains import prepared_toolchains, toolchains_of
@@ -84,15 +86,14 @@ def make_plan(
     ``say`` is told what takes time. Nothing is written into the ledger.
 
     Raises:
-        UserError: a secret that a configuration names is not set, or the suite is locked and is
-            not as it was locked.
+        UserError: a secret that a configuration names is not set, a client is missing or not the
+            one that is pinned, or the suite is locked and is not as it was locked.
         Refused, EnvironmentProblem: a snapshot or toolchain cannot be prepared.
     """
     state = lock_state(root, suite, registry)
     refuse_drift(state)
     whole, suite = suite, narrowed(suite, request)
-    _need_git()
-    check_secrets(suite.configurations, system)
+    clients = _clients_and_all_else(suite, registry, system, say)
     sandboxes = choose_sandboxes(suite, request.sandbox, registry, say)
     toolchains = prepared_toolchains(
         suite, sandboxes, toolchains_of(suite, root, registry, system), say
@@ -101,7 +102,7 @@ def make_plan(
     refuse_drift(state, _other_snapshots(state, starts))
     moment = system.now()
     seed = request.seed or system.token(8)
-    configurations = _planned_configurations(suite, sandboxes, registry, starts)
+    configurations = _planned_configurations(suite, sandboxes, registry, starts, clients)
     draft_because = _draft_because(state, configurations, registry, say)
     return Plan(
         run=f"{moment:%Y%m%dT%H%M%SZ}-{system.token(3)}",
@@ -122,6 +123,7 @@ def make_plan(
         suite_tasks=len(whole.tasks),
         suite_configurations=len(whole.configurations),
         artifacts=suite.artifacts,
+        prices=newest_prices(root, moment.date()),
         runner=this_runner(),
         plugins=tuple(_plugins(suite, configurations.values(), registry)),
         suite_digest=digest_of_files(suite.every_file()),
@@ -143,6 +145,15 @@ def _draft_because(
     if because:
         say("\n       ".join((f"draft: {because}", *state.advice)))
     return because
+
+
+def _clients_and_all_else(
+    suite: Suite, registry: Registry, system: System, say: Callable[[str], None]
+) -> dict[str, str]:
+    """See that what the host has to have is there; gives the versions of clients."""
+    _need_git()
+    check_secrets(suite.configurations, system)
+    return find_clients(suite.configurations, registry, say)
 
 
 def _need_git() -> None:
@@ -265,10 +276,12 @@ def _planned_configurations(
     sandboxes: Mapping[str, str],
     registry: Registry,
     starts: Mapping[str, dict[str, Start]],
+    clients: Mapping[str, str],
 ) -> dict[str, PlannedConfiguration]:
     return {
-        one.name: _planned_configuration(
-            one, suite, sandboxes[one.name], registry, starts[one.name]
+        one.name: replace(
+            _planned_configuration(one, suite, sandboxes[one.name], registry, starts[one.name]),
+            client_version=clients.get(one.name),
         )
         for one in suite.configurations
     }

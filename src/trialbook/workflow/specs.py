@@ -58,6 +58,7 @@ class PlanInUse:
             accept=self.plan.accept,
             limits_are_failures=self.plan.limits_are_failures,
             artifacts=self.plan.artifacts,
+            prices=self.plan.prices,
             severities=self.suite.severities,
             leaks_allowed=leaks_allowed(self, task),
             source=self.plan.tasks[slot.task].source,

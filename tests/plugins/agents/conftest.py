@@ -11,6 +11,7 @@ import pytest
 from trialbook.api import Assignment, Limits
 from trialbook.model.process import Desk
 from trialbook.process import run
+from trialbook.supervision.stopping import stoppable
 
 Assign = Callable[..., Assignment]
 
@@ -44,7 +45,11 @@ def assign(tmp_path: Path) -> Assign:
             "approval": None,
             "parameters": {},
             "limits": limits,
-            "start": desk.start(lambda command: run(command, more.get("limits", limits))),
+            "start": desk.start(
+                lambda command, stop: stoppable(
+                    lambda cancel: run(command, more.get("limits", limits), cancel=cancel), stop
+                )
+            ),
         }
         return Assignment(**{**fields, **more})
 

@@ -185,6 +185,7 @@ def test_every_way_to_end_has_its_meaning(ended: Ended) -> None:
         Ended.SIGNALLED: AgentEnd.ERROR,
         Ended.TIMED_OUT: AgentEnd.TIMED_OUT,
         Ended.CANCELLED: AgentEnd.CANCELLED,
+        Ended.STOPPED: AgentEnd.BUDGET,
         Ended.NOT_STARTED: AgentEnd.ENVIRONMENT,
         Ended.LOST: AgentEnd.ERROR,
     }

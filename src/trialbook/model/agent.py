@@ -1,0 +1,50 @@
+"""What an agent's run came to, as its adapter says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from trialbook.model.client import Claim, Denial, Trouble
+from trialbook.model.process import ProcessResult
+from trialbook.model.trajectory import Trajectory
+from trialbook.model.usage import Usage
+
+
+class AgentEnd(StrEnum):
+    """How the agent's work ended, read from evidence, never from an exit code alone."""
+
+    FINISHED = "finished"
+    ERROR = "error"
+    TIMED_OUT = "timed_out"
+    BUDGET = "budget"
+    OUTAGE = "outage"
+    VIOLATION = "violation"
+    ENVIRONMENT = "environment"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentResult:
+    """What an agent's run came to. ``message`` is one sentence; ``process`` is the evidence.
+
+    ``usage`` is the sum over sub-agents and calls of every kind; ``by_model`` the same by the model
+    that used it, where that is known: a cost that the client does not tell is counted from it.
+    ``trouble`` is what kept the model from answering, if that ended the work. ``session_id`` is the
+    client's own. ``denied`` lists what was not permitted, ``claims`` what the agent says about
+    tests (see `claims_of`). ``trajectory`` is what it did; the client's own record belongs into the
+    attempt's ``output`` as it is.
+    """
+
+    end: AgentEnd
+    message: str
+    process: ProcessResult | None = None
+    usage: Usage = field(default_factory=Usage)
+    reported_version: str | None = None
+    by_model: Mapping[str, Usage] = field(default_factory=dict)
+    trouble: Trouble | None = None
+    session_id: str | None = None
+    denied: tuple[Denial, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    trajectory: Trajectory | None = None

@@ -1,0 +1,90 @@
+"""The clients of a suite's agents as they are on this host: looked for before a run, and again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from trialbook.api import Client, Spawn
+from trialbook.errors import UserError
+from trialbook.model.plan import Plan
+from trialbook.model.suite import Configuration
+from trialbook.process import run
+from trialbook.registry import Registry
+
+
+def find_clients(
+    configurations: Iterable[Configuration], registry: Registry, say: Callable[[str], None]
+) -> dict[str, str]:
+    """The version of each configuration's client, by the configuration's name.
+
+    Configurations whose agent has no client apart are left out; ``say`` is told what was found.
+
+    Raises:
+        UserError: a client is not there, does not work, or is not the version that is pinned; holds
+            all of them.
+    """
+    found: dict[str, str] = {}
+    wrong: list[str] = []
+    for configuration in configurations:
+        client = _client(configuration, registry)
+        if client is None:
+            continue
+        fault = _fault(configuration, client)
+        if fault:
+            wrong.append(fault)
+        else:
+            found[configuration.name] = client.version or ""
+    if wrong:
+        raise UserError("\n".join(dict.fromkeys(wrong)))
+    by_version: dict[str, list[str]] = {}
+    for configuration in configurations:
+        if configuration.name in found:
+            shown = f"{configuration.agent} {found[configuration.name]}"
+            by_version.setdefault(shown, []).append(configuration.name)
+    for shown, names in by_version.items():
+        say(f"client: {shown} ({', '.join(names)})")
+    return found
+
+
+def need_clients(plan: Plan, configurations: Iterable[Configuration], registry: Registry) -> None:
+    """See that the clients are still those that the plan was made with.
+
+    Raises:
+        UserError: one is not.
+    """
+    listed = [one for one in configurations if plan.configurations[one.name].client_version]
+    unsaid: Callable[[str], None] = lambda _: None  # noqa: E731 - nobody needs to hear it twice
+    found = find_clients(listed, registry, unsaid)
+    wrong = [
+        f"configuration {name}: {plan.configurations[name].agent} {version} is installed, and the "
+        f"run was planned with {plan.configurations[name].client_version}"
+        for name, version in found.items()
+        if version != plan.configurations[name].client_version
+    ]
+    if wrong:
+        hint = "install that version again to go on, or start a new run with `trialbook eval`"
+        raise UserError("\n".join(wrong), hint=hint)
+
+
+def _client(configuration: Configuration, registry: Registry) -> Client | None:
+    look: Callable[[Any, Spawn], Client] | None
+    look = getattr(registry.agent(configuration.agent), "client", None)
+    return None if look is None else look(configuration.parameters, run)
+
+
+def _fault(configuration: Configuration, client: Client) -> str:
+    """What is wrong with a client, and what to do; empty if nothing is."""
+    where = f"configuration {configuration.name}"
+    if client.version is None:
+        why = client.reason or "its version is not known"
+        advice = f"; {client.hint}" if client.hint else ""
+        return f"{where}: the client of {configuration.agent} cannot be used: {why}{advice}"
+    if configuration.version not in {None, client.version}:
+        return (
+            f"{where}: it asks for {configuration.agent} {configuration.version}, and "
+            f"{client.program} is {client.version}; install the one that it asks for"
+            + (f" ({client.hint})" if client.hint else "")
+            + ", or correct `version`"
+        )
+    return ""
