@@ -29,6 +29,7 @@ from trialbook.cli.terminal import (
 )
 from trialbook.formats.records import plain
 from trialbook.formats.visible import decode, unstyled
+from trialbook.model.evidence import Sighting, SightingSeverity
 from trialbook.model.grade import Check, Finding, Grade
 from trialbook.model.trial import CutFile, Trial
 from trialbook.reporting.corrections import correction_counts, incident_said, regrade_said
@@ -179,6 +180,7 @@ def _show_trial(context: Context, reader: Reader, run: RunRef, path: str, *, as_
     parts = [
         *_trial_head(trial),
         *correction_parts(found),
+        *_seen(trial),
         *_checks(grades),
         *_output(reader, run, trial),
         *_evidence(trial, commit, reader.name),
@@ -226,6 +228,25 @@ def _trial_head(trial: Trial) -> Iterable[Part]:
     rows.append(("cost", f"${cost} ({basis})" if cost and AMOUNT.fullmatch(cost) else "unknown"))
     rows += [(f"{words(stage.name)}", duration(stage.seconds)) for stage in trial.stages]
     yield facts(rows)
+
+
+def _seen(trial: Trial) -> Iterable[Part]:
+    """What was seen of broken rules, violations first."""
+    if not trial.sightings:
+        return
+    yield ""
+    yield heading(f"what was seen  {len(trial.sightings)}")
+    columns = [Column(head="weight"), Column(head="kind"), Column(head="where and what")]
+    yield table(columns, [_sighting(one) for one in trial.sightings])
+
+
+def _sighting(one: Sighting) -> list[str | Text]:
+    style = "bold red" if one.severity is SightingSeverity.VIOLATION else "yellow"
+    told = safe(f"{one.place}  " if one.place else "", style="cyan")
+    told.append_text(safe(one.detail))
+    if one.excerpt:
+        told.append("\n").append_text(safe(one.excerpt[:_LINE_CHARACTERS], style="dim"))
+    return [safe(one.severity.value, style=style), words(one.kind), told]
 
 
 def _checks(grades: Sequence[Grade]) -> Iterable[Part]:

@@ -13,6 +13,7 @@ from trialbook.reporting.checks import check_counts
 from trialbook.reporting.markdown import code, prose, table
 from trialbook.reporting.notices import notices
 from trialbook.reporting.report_corrections import correction_sections
+from trialbook.reporting.report_sightings import sighting_section
 from trialbook.reporting.results import RunResults, load_results
 from trialbook.reporting.summary import ChecksCount, ConfigurationSummary, Spend, Summary
 from trialbook.reporting.wording import (
@@ -53,6 +54,7 @@ def render_report(results: RunResults) -> bytes:
         "## Tasks and configurations\n",
         *_matrix(summary),
         *_not_accepted(summary),
+        *sighting_section(summary),
         *correction_sections(results),
         "## Spend\n",
         *_spend(summary),

@@ -11,6 +11,7 @@ from typing import Any
 from trialbook.api import Page
 from trialbook.formats.records import plain
 from trialbook.formats.visible import decode
+from trialbook.model.evidence import KINDS, LEAKS, Sighting
 from trialbook.model.grade import Check, Finding, Grade
 from trialbook.model.plan import SlotKey
 from trialbook.model.regrade import Regrade
@@ -84,6 +85,7 @@ def page_of_trial(run: RunRef, summary: Summary, files: TrialFiles) -> Page:
         "chain": _chain(run, trial, cell),
         "neighbours": _neighbours(run, summary, trial),
         "grades": [_grade(grade, diff) for grade in files.grades],
+        "sightings": [_sighting(one, diff) for one in trial.sightings or ()],
         "change": plain(trial.change) if trial.change else None,
         "diff": diff_figure(diff, len(patch) - len(read)),
         "prompts": prompts[:_TEXTS],
@@ -187,6 +189,17 @@ def _check(check: Check, diff: Sequence[FileDiff]) -> dict[str, Any]:
             for finding in check.evidence[:_FINDINGS]
         ],
         "more": max(0, len(check.evidence) - _FINDINGS),
+    }
+
+
+def _sighting(one: Sighting, diff: Sequence[FileDiff]) -> dict[str, Any]:
+    meaning = KINDS[one.kind][1] if one.kind in KINDS else LEAKS.get(one.kind, "")
+    return {
+        **plain(one),
+        "place": one.place,
+        "title": words(one.kind),
+        "meaning": meaning,
+        "anchor": _anchor(Finding(text="", file=one.path, line=one.line), diff),
     }
 
 
