@@ -31,7 +31,7 @@ def ready_image(engine: Engine, image: ImageSource, spawn: Spawn, log: Path) -> 
         EnvironmentProblem: it cannot be had, or nothing can be run in it.
     """
     asked = _Engine(engine=engine, spawn=spawn, log=log)
-    if not asked.says("image", "inspect", image.reference)[0]:
+    if not asked.says("image", "inspect", "--format", "{{.Id}}", image.reference)[0]:
         if image.archive is not None:
             _load(asked, image.archive, image.reference)
         else:

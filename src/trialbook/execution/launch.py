@@ -109,5 +109,5 @@ class Launcher:
         def spawn(command: Command, limits: Limits) -> ProcessResult:
             return run(command, limits, cancel=cancel)
 
-        policy = in_image(policy, spec.task.toolchain)
+        policy = in_image(policy, command, spec.task.toolchain)
         return self.registry.sandbox(spec.sandbox).start(command, policy, spawn)

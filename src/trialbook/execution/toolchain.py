@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from trialbook.api import Policy, Spawn
+from trialbook.api import Command, Policy, Spawn
 from trialbook.errors import EnvironmentProblem, UserError
 from trialbook.execution.folder_digest import folder_digest
 from trialbook.execution.interpreters import Interpreter, bare_python, interpreter
@@ -65,9 +65,12 @@ def takes_images(registry: Registry, sandbox: str) -> bool:
     return getattr(registry.sandbox(sandbox), _READY, None) is not None
 
 
-def in_image(policy: Policy, toolchain: Toolchain | None) -> Policy:
-    """The policy with the image of a toolchain in it, if that is one."""
-    if toolchain is None or toolchain.image is None:
+def in_image(policy: Policy, command: Command, toolchain: Toolchain | None) -> Policy:
+    """The policy with the image of a toolchain in it, if that is one.
+
+    What trialbook's own interpreter is to run (a grader's own script) needs the files of this host.
+    """
+    if toolchain is None or toolchain.image is None or command.argv[0] == sys.executable:
         return policy
     return replace(policy, image=toolchain.image.reference)
 

@@ -6,6 +6,7 @@ that grader's failure, told in its grade; it never counts against the agent.
 
 from __future__ import annotations
 
+import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -227,6 +228,7 @@ def _limited(start: StartInSandbox, limits: Limits, python: str) -> GraderStart:
     """The way graders run commands: never with network, and with nothing but what they name."""
     # The interpreter's installation has to be there for it to start at all.
     installation = interpreter_folders(python)
+    own = interpreter_folders(sys.executable)
 
     def run(
         command: Command,
@@ -237,7 +239,8 @@ def _limited(start: StartInSandbox, limits: Limits, python: str) -> GraderStart:
     ) -> ProcessResult:
         policy = Policy(
             writable=tuple(writable),
-            readable=(*readable, *installation),
+            # A grader's own script runs with what runs trialbook, whatever the task's toolchain is.
+            readable=(*readable, *(own if command.argv[0] == sys.executable else installation)),
             network=Network(mode="none"),
             evaluator=True,
             limits=limits if minutes is None else replace(limits, minutes=minutes),

@@ -151,7 +151,9 @@ def _graded(
 ) -> tuple[TaskGrades, ...]:
     def starter(toolchain: Toolchain | None) -> Callable[[Command, Policy], ProcessResult]:
         sandbox = registry.sandbox(sandbox_for_grading(registry, toolchain))
-        return lambda command, policy: sandbox.start(command, in_image(policy, toolchain), run)
+        return lambda command, policy: sandbox.start(
+            command, in_image(policy, command, toolchain), run
+        )
 
     with rooms(system) as work:
         return tuple(

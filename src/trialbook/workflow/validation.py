@@ -285,7 +285,7 @@ def _starter(
 
     def start(command: Command, policy: Policy) -> ProcessResult:
         seeded = {**command.environment, "PYTHONHASHSEED": hash_seed}
-        policy = in_image(policy, task.toolchain)
+        policy = in_image(policy, command, task.toolchain)
         return sandbox.start(replace(command, environment=seeded), policy, spawn)
 
     return start
