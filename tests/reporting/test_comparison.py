@@ -92,7 +92,7 @@ def test_24_of_30_against_25_of_30(example: Compared) -> None:
     ]
     assert "31 tasks for 10 points" in needed(example)
     told = " ".join(evidence(example))
-    assert "-14.5 to +21.2 points (95 %, t, guarded)" in told
+    assert "-14.5 to +21.2 points (confidence 0.95, t, guarded)" in told
     assert "not below 0.25 (1/4) (p = 1)" in told
     assert "target: within suite" in told
     assert example.within_suite == 1

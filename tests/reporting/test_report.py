@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from markdown_it import MarkdownIt
@@ -12,6 +13,7 @@ from tests.recorded import (
     results_of,
 )
 
+from trialbook.model.suite import Comparison
 from trialbook.reporting.report import render_report, report_md
 from trialbook.reporting.results import results_csv
 from trialbook.storage.reader import Reader
@@ -64,3 +66,33 @@ def test_hostile_text_does_nothing_in_the_report() -> None:
         *("table", "thead", "tbody", "tr", "th", "td"),
     }
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e\u2028]", text)
+
+
+def test_the_declared_comparison_is_answered_at_the_top() -> None:
+    plan, bundles = drift_run()
+    declared = Comparison(baseline="baseline", candidate="candidate", margin=0.1, because="so")
+    text = render_report(results_of(replace(plan, compare=declared), bundles)).decode()
+    head = text[: text.index("## Accepted")]
+    assert (
+        "**inconclusive: these trials do not show whether candidate is better or worse.**" in head
+    )
+    assert "## `candidate` against `baseline`" in text
+    assert "- down create-user: 3/3 to 0/3" in text
+
+
+def test_a_draft_gets_no_answer_and_says_why() -> None:
+    plan, bundles = drift_run()
+    declared = Comparison(baseline="baseline", candidate="candidate")
+    draft = replace(plan, compare=declared, status="draft", draft_because="not locked")
+    text = render_report(results_of(draft, bundles)).decode()
+    assert "**No comparison:**" in text
+    assert " against " not in text
+
+
+def test_an_open_run_shows_no_difference() -> None:
+    plan, bundles = drift_run()
+    declared = Comparison(baseline="baseline", candidate="candidate")
+    text = render_report(results_of(replace(plan, compare=declared), bundles[:-1])).decode()
+    assert "**not ready: " in text
+    assert "## Rates and reliability" not in text
+    assert "interval" not in text

@@ -14,6 +14,7 @@ from trialbook.formats.visible import visible_line
 from trialbook.reporting.comparison import Compared, compare_arms
 from trialbook.reporting.comparison_json import compared_json
 from trialbook.reporting.comparison_said import (
+    CATEGORIES_HEAD,
     ESTIMATES_HEAD,
     answer,
     category_table,
@@ -103,9 +104,10 @@ def _parts(results: Sequence[RunResults], compared: Compared) -> Iterator[Part]:
         yield from _list("Tasks that moved", moved(compared.valid) or ["none"])
     yield from _list("Repetitions that disagree", unstable(compared.unstable))
     if compared.categories:
-        heads = ("category", "tasks", "up", "down", "points", "what may be said")
         yield ""
-        yield table([Column(head=head) for head in heads], category_table(compared.categories))
+        yield table(
+            [Column(head=head) for head in CATEGORIES_HEAD], category_table(compared.categories)
+        )
     yield from _list("", [needed(compared)] if compared.needed else [])
     yield from _list("Differs", compared.differs)
     yield from _list("Mind", compared.cautions)

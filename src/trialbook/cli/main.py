@@ -34,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("trialbook.cli.init", "Make a ledger of your own."),
     "plugins": ("trialbook.cli.plugins", "List the plugins that are installed."),
     "regrade": ("trialbook.cli.regrade", "Grade stored artifacts again, beside the old grades."),
+    "report": ("trialbook.cli.report", "Print what a run came to, as Markdown, CSV or JSON."),
     "rerun": ("trialbook.cli.rerun", "Run slots again that ended without a valid execution."),
     "resume": ("trialbook.cli.resume", "Continue a run that was interrupted or killed."),
     "show": ("trialbook.cli.show", "Show a run or a trial."),

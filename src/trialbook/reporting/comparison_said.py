@@ -36,11 +36,10 @@ def probability(p: Fraction | float) -> str:
 
 
 def interval_said(interval: Interval) -> str:
-    """``-14.5 to +21.2 points (95 %, t, guarded)``."""
-    confidence = percent(Fraction(interval.confidence).limit_denominator(10_000))
+    """``-14.5 to +21.2 points (confidence 0.95, t, guarded)``."""
     return (
         f"{points(interval.low)} to {points(interval.high)} points "
-        f"({confidence.replace('.0 ', ' ')}, {interval.method})"
+        f"(confidence {interval.confidence:.3g}, {interval.method})"
     )
 
 
@@ -85,9 +84,10 @@ def estimates_row(found: Estimates) -> list[str]:
     if found.rate is not None:
         interval = found.rate.interval
         rate_said = (
-            f"{percent(found.rate.rate)} ({found.rate.accepted}/{found.rate.trials} in "
+            f"{found.rate.accepted}/{found.rate.trials} ({percent(found.rate.rate)} over "
             f"{number_of(found.rate.tasks, 'task')}; {percent(Fraction(interval.low))} to "
-            f"{percent(Fraction(interval.high))}, {interval.method})"
+            f"{percent(Fraction(interval.high))} at confidence {interval.confidence:.3g}, "
+            f"{interval.method})"
         )
     return [
         found.configuration,
@@ -101,11 +101,11 @@ def estimates_row(found: Estimates) -> list[str]:
 def over_tasks(found: OverTasks) -> str:
     """A mean over tasks, or that it is unknown and within which bounds."""
     if found.value is not None:
-        return f"{percent(found.value)} (mean of {number_of(found.tasks, 'task')})"
+        return f"{float(found.value * found.tasks):.3g}/{found.tasks} ({percent(found.value)})"
     if found.low is None or found.high is None:
         return "unknown"
     return (
-        f"unknown ({found.eligible} of {number_of(found.tasks, 'task')} have {found.k} trials; "
+        f"unknown: {found.eligible}/{found.tasks} (tasks with {found.k} trials; "
         f"{percent(found.low)} to {percent(found.high)})"
     )
 
@@ -154,9 +154,9 @@ def _margin(found: Comparison) -> Iterator[str]:
         return
     hit = f": {listed(found.collapsed)}" if found.collapsed else ""
     yield (
-        f"{len(found.collapsed)} of {number_of(len(found.tasks), 'task')} collapsed{hit}; up to "
-        f"{percent(Fraction(found.collapse_bound))} of such tasks may (one-sided 95 % bound; "
-        f"at most {percent(found.rule.max_collapse_share)} for a claim of no regression)."
+        f"Collapsed tasks: {len(found.collapsed)}/{len(found.tasks)} (of such tasks up to "
+        f"{percent(Fraction(found.collapse_bound))} may, by a one-sided bound at 0.95; a claim of "
+        f"no regression allows {float(found.rule.max_collapse_share):.2f}){hit}."
     )
     if found.rule.margin is None:
         yield "No margin was declared, so nothing can be called equivalent or not worse."
@@ -165,7 +165,8 @@ def _margin(found: Comparison) -> Iterator[str]:
         return
     inside = "inside" if found.within_margin else "not inside"
     bounds = interval_said(found.difference.bounds)
-    yield f"Margin {percent(found.rule.margin)}: {bounds} is {inside} it{_one_side(found)}."
+    margin = f"{float(found.rule.margin * 100):g} points"
+    yield f"Margin {margin}: {bounds} is {inside} it{_one_side(found)}."
 
 
 def _one_side(found: Comparison) -> str:
@@ -215,6 +216,9 @@ def needed(compared: Compared) -> str:
         f"To find a difference in four runs of five, with tasks that vary as these do and "
         f"{number_of(repetitions, 'repetition')}: {listed(told)}."
     )
+
+
+CATEGORIES_HEAD = ("category", "tasks", "up", "down", "points", "what may be said")
 
 
 def category_table(rows: Sequence[CategoryRow]) -> list[list[str]]:

@@ -10,9 +10,17 @@ from collections.abc import Iterable, Iterator
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import SlotKey
 from trialbook.reporting.checks import check_counts
+from trialbook.reporting.costs import costs
+from trialbook.reporting.costs_said import COSTS_HEAD, cost_row
 from trialbook.reporting.markdown import code, prose, table
 from trialbook.reporting.notices import notices
 from trialbook.reporting.report_corrections import correction_sections
+from trialbook.reporting.report_decision import (
+    answer_line,
+    compared,
+    comparison_section,
+    reliability,
+)
 from trialbook.reporting.report_sightings import sighting_section
 from trialbook.reporting.results import RunResults, load_results
 from trialbook.reporting.summary import ChecksCount, ConfigurationSummary, Spend, Summary
@@ -43,12 +51,16 @@ def render_report(results: RunResults) -> bytes:
     """The same for results that are at hand."""
     summary = results.summary
     plan = results.plan
+    decided = compared(results)
     sections = [
         f"# {code(f'{plan.suite}@{plan.protocol}')}: run {code(plan.run)}\n",
         f"> {prose(plan.decision)}\n",
+        *answer_line(results, decided),
         *_notices(results),
         "## Accepted\n",
         *_accepted(summary),
+        *reliability(results),
+        *comparison_section(decided),
         *_checks(summary),
         *_failed_checks(results),
         "## Tasks and configurations\n",
@@ -57,7 +69,7 @@ def render_report(results: RunResults) -> bytes:
         *sighting_section(summary),
         *correction_sections(results),
         "## Spend\n",
-        *_spend(summary),
+        *_spend(results),
         "## How it was run\n",
         *_facts(results),
     ]
@@ -180,17 +192,22 @@ def _not_accepted(summary: Summary) -> Iterator[str]:
     )
 
 
-def _spend(summary: Summary) -> Iterator[str]:
+def _spend(results: RunResults) -> Iterator[str]:
     yield table(
         ["configuration", "basis", "amount", "trials"],
         (
             [code(row.name), prose(words(entry.basis)), amount_said(entry), str(entry.trials)]
-            for row in summary.configurations
+            for row in results.summary.configurations
             for entry in row.spend
         ),
         numbers=(2, 3),
     )
     yield "All trials count, replaced ones too. Amounts with different bases are not added up.\n"
+    yield table(COSTS_HEAD, ([code(row[0]), *row[1:]] for row in map(cost_row, costs(results))))
+    yield (
+        "Medians with quartiles and the largest, over all trials. `>` marks a value that a limit "
+        "cut short. Time is that of the agent's work.\n"
+    )
 
 
 def amount_said(entry: Spend) -> str:

@@ -1,0 +1,109 @@
+"""What a configuration costs: for each accepted change, and how it spreads over its trials.
+
+Every trial counts, failed, replaced and cancelled ones too. Amounts with different bases are never
+added up, and where the cost of a trial is not known, the cost of an accepted change is not either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from trialbook.model.outcome import Outcome
+from trialbook.model.trial import Trial
+from trialbook.reporting.results import RunResults
+from trialbook.reporting.summary import AMOUNT
+from trialbook.reporting.summary import spend as spend_by_basis
+from trialbook.stats.cost import Ratio, TaskSpend, cost_per_accepted
+from trialbook.stats.spread import Spread, Value, spread
+
+_LIMITED = frozenset({Outcome.AGENT_TIMEOUT, Outcome.BUDGET_EXHAUSTED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """One configuration's spend, and what its trials took.
+
+    ``spend`` is None unless every trial's cost is known on one ``basis``. ``per_accepted`` is the
+    spend for each accepted slot with its interval over tasks; None too when nothing was accepted.
+    ``minutes`` are those that people spent on its trials. The spreads are over all its trials;
+    a trial that a limit stopped took at least what it took.
+    """
+
+    configuration: str
+    basis: str | None
+    spend: Decimal | None
+    accepted: int
+    per_accepted: Ratio | None
+    interventions: int
+    minutes: float
+    seconds: Spread | None
+    tokens: Spread | None
+    usd: Spread | None
+
+
+def costs(results: RunResults) -> tuple[Cost, ...]:
+    """The cost of each configuration of a run, in the plan's order."""
+    return tuple(_cost(results, name) for name in results.plan.configurations)
+
+
+def _cost(results: RunResults, name: str) -> Cost:
+    cells = [cell for slot, cell in results.summary.cells.items() if slot.configuration == name]
+    trials = [trial for cell in cells for trial in cell.trials]
+    known = list(spend_by_basis(trials))
+    whole = len(known) == 1 and known[0].usd is not None
+    by_task: dict[str, tuple[Decimal, int]] = {}
+    for cell in cells:
+        spent, accepted = by_task.get(cell.slot.task, (Decimal(0), 0))
+        spent += sum((_usd(trial) or Decimal(0) for trial in cell.trials), Decimal(0))
+        accepted += bool(cell.trials) and cell.trials[0].outcome is Outcome.ACCEPTED
+        by_task[cell.slot.task] = (spent, accepted)
+    tasks = [TaskSpend(task=task, spend=s, accepted=a) for task, (s, a) in by_task.items()]
+    interventions = [one for trial in trials for one in results.standing(trial).interventions]
+    return Cost(
+        configuration=name,
+        basis=known[0].basis if whole else None,
+        spend=known[0].usd if whole else None,
+        accepted=sum(task.accepted for task in tasks),
+        per_accepted=cost_per_accepted(tasks) if whole else None,
+        interventions=len(interventions),
+        minutes=sum(one.minutes for one in interventions),
+        seconds=_spread(trials, _seconds),
+        tokens=_spread(trials, _tokens),
+        usd=_spread(trials, _dollars),
+    )
+
+
+def _spread(trials: Sequence[Trial], of: Callable[[Trial], float | None]) -> Spread | None:
+    found = []
+    for trial in trials:
+        amount = of(trial)
+        limited = trial.outcome in _LIMITED or trial.graded_anyway
+        found.append(None if amount is None else Value(amount, censored=limited))
+    return spread(found)
+
+
+def _usd(trial: Trial) -> Decimal | None:
+    amount = trial.usage.cost_usd
+    return Decimal(amount) if amount is not None and AMOUNT.fullmatch(amount) else None
+
+
+def _dollars(trial: Trial) -> float | None:
+    amount = _usd(trial)
+    return None if amount is None else float(amount)
+
+
+def _seconds(trial: Trial) -> float | None:
+    """How long the agent worked."""
+    found = [stage.seconds for stage in trial.stages if stage.name == "agent"]
+    return sum(found) if found else None
+
+
+def _tokens(trial: Trial) -> float | None:
+    """Every token that was read or written; None unless input and output are known."""
+    usage = trial.usage
+    if usage.input_tokens is None or usage.output_tokens is None:
+        return None
+    cached = (usage.cache_read_tokens or 0) + (usage.cache_write_tokens or 0)
+    return usage.input_tokens + cached + usage.output_tokens

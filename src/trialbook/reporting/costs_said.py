@@ -1,0 +1,71 @@
+"""Costs in words: what an accepted change costs, and medians with what surrounds them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+
+from trialbook.reporting.costs import Cost
+from trialbook.reporting.wording import duration, money, number_of, number_of_minutes
+from trialbook.stats.spread import Spread, Value
+
+COSTS_HEAD = ("configuration", "for each accepted", "time", "tokens", "cost of a trial", "people")
+
+
+def cost_row(cost: Cost) -> list[str]:
+    """One configuration's row under :data:`COSTS_HEAD`."""
+    return [
+        cost.configuration,
+        per_accepted(cost),
+        _spread(cost.seconds, duration),
+        _spread(cost.tokens, _count),
+        _spread(cost.usd, _dollars),
+        people(cost),
+    ]
+
+
+def per_accepted(cost: Cost) -> str:
+    """``$0.50 (24 accepted; $0.31 to $0.81 at confidence 0.95)``, or why it is not known."""
+    if cost.spend is None:
+        return "unknown"
+    if cost.per_accepted is None:
+        none = "nothing accepted" if not cost.accepted else f"{cost.accepted} accepted"
+        return f"{money(cost.spend)} spent, {none}"
+    said = f"{_dollars(cost.per_accepted.ratio)} ({cost.accepted} accepted"
+    interval = cost.per_accepted.interval
+    if interval is not None:
+        said += (
+            f"; {_dollars(interval.low)} to {_dollars(interval.high)} at confidence "
+            f"{interval.confidence:.3g}"
+        )
+    return said + ")"
+
+
+def people(cost: Cost) -> str:
+    """How often people stepped in, and for how long."""
+    if not cost.interventions:
+        return "none"
+    times = number_of(cost.interventions, "intervention")
+    return f"{times}, {number_of_minutes(cost.minutes)}"
+
+
+def _spread(found: Spread | None, said: Callable[[float], str]) -> str:
+    if found is None:
+        return "unknown"
+
+    def shown(value: Value) -> str:
+        return ("> " if value.censored else "") + said(value.amount)
+
+    text = (
+        f"{shown(found.median)} ({shown(found.low)} to {shown(found.high)}; "
+        f"at most {shown(found.largest)})"
+    )
+    return text + (f", unknown of {found.unknown}" if found.unknown else "")
+
+
+def _dollars(amount: float) -> str:
+    return money(Decimal(str(round(amount, 4))))
+
+
+def _count(amount: float) -> str:
+    return f"{amount:,.0f}"
