@@ -16,6 +16,7 @@ from pathlib import Path
 
 from trialbook.api import EnvironmentProblem
 
+_SELF = Path("/proc/self")
 _PREFIX = "trialbook-"
 _OVERHEAD = 2  # the sandbox's own processes beside those that it holds
 _CONTROLLERS = {"memory_mb": "memory", "processes": "pids"}
@@ -60,17 +61,20 @@ class Group:
         return found is not None and int(found[1]) > 0
 
 
-def controllers() -> Controllers:
-    """Find out where groups can be made, by making and removing one."""
-    own = _own_paths()
+def controllers(process: Path = _SELF) -> Controllers:
+    """Find out where groups can be made, by making and removing one.
+
+    ``process`` is the folder of this process in ``/proc``.
+    """
+    own = _own_paths(process)
     found: dict[str, Path] = {}
     for limit, name in _CONTROLLERS.items():
-        mount = _mounted(name)
+        mount = _mounted(name, process)
         if mount is not None and (base := _base(mount, own.get(name, "/"))):
             found[limit] = base
     if found:
         return Controllers(version=1, folders=found)
-    unified = _mounted(None)
+    unified = _mounted(None, process)
     if unified is not None:
         for base in _bases(unified, own.get("", "/")):
             if _delegates(base):
@@ -151,10 +155,10 @@ def _remove(folder: Path) -> None:
             return
 
 
-def _mounted(controller: str | None) -> Path | None:
+def _mounted(controller: str | None, process: Path) -> Path | None:
     """Where the hierarchy of a controller is mounted; None asks for the unified one."""
     with contextlib.suppress(OSError):
-        for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        for line in (process / "mountinfo").read_text().splitlines():
             before, _, after = line.partition(" - ")
             kind, _, options = after.split(" ", 2)
             if controller is None and kind == "cgroup2":
@@ -164,11 +168,11 @@ def _mounted(controller: str | None) -> Path | None:
     return None
 
 
-def _own_paths() -> dict[str, str]:
+def _own_paths(process: Path) -> dict[str, str]:
     """The group of this process in each hierarchy, by controller; the unified one by ``""``."""
     paths: dict[str, str] = {}
     with contextlib.suppress(OSError):
-        for line in Path("/proc/self/cgroup").read_text().splitlines():
+        for line in (process / "cgroup").read_text().splitlines():
             _, names, path = line.split(":", 2)
             paths |= dict.fromkeys(names.split(","), path)
     return paths

@@ -19,7 +19,10 @@ from trialbook.api import (
     ProcessResult,
     Sandbox,
 )
+from trialbook.egress.forward import PORT
+from trialbook.egress.way import FORWARDER, forwarder_command, way_out
 from trialbook.process import run
+from trialbook.system import System
 from trialbook.testing.claims import claim, claim_name
 
 _SHELL = "/bin/sh"
@@ -92,6 +95,7 @@ def check_sandbox(sandbox: Sandbox, folder: Path) -> None:
         _isolation(bench)
     if able.network:
         _network(bench)
+        _hosts(bench)
 
 
 @dataclass(slots=True)
@@ -142,13 +146,14 @@ class _Bench:
             stderr=self.workspace.parent / "stderr.txt",
             stdin=stdin if isinstance(stdin, Path) else None,
         )
-        readable = [Path(sys.prefix), Path(sys.base_prefix)]
-        if command.stdin is not None:
-            readable.append(command.stdin)
+        readable = [Path(sys.prefix), Path(sys.base_prefix), command.stdin, extra.get("readable")]
+        proxy, forwarder = extra.get("proxy"), extra.get("forwarder")
         policy = Policy(
             writable=(self.workspace,),
-            readable=tuple(readable),
+            readable=tuple(path for path in readable if isinstance(path, Path)),
             network=network if isinstance(network, Network) else Network(),
+            proxy=proxy if isinstance(proxy, Path) else None,
+            forwarder=forwarder if isinstance(forwarder, tuple) else (),
             limits=limits,
         )
 
@@ -287,6 +292,39 @@ def _network(bench: _Bench) -> None:
         claim(b"ran" in bench.said(), "the interpreter of this check could not run inside")
         server.settimeout(0.5)
         claim(not _accepts(server.accept), "it claims to hold the network, but a host was reached")
+
+
+def _hosts(bench: _Bench) -> None:
+    """A list of hosts is held to, and its hosts are reached by way of the proxy."""
+    script = (
+        "import socket, sys\nprint('ran', flush=True)\n"
+        "s = socket.create_connection(('127.0.0.1', int(sys.argv[1])), 5)\n"
+        "s.sendall(b'CONNECT 127.0.0.1:%s HTTP/1.1\\r\\n\\r\\n' % sys.argv[2].encode())\n"
+        "print(s.recv(100).split()[1].decode())\n"
+    )
+    folder = bench.folder / "way"
+    (folder / "proxy").mkdir(parents=True)
+    forwarder = folder / "forward.py"
+    forwarder.write_bytes(FORWARDER.read_bytes())
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listed,
+        socket.create_server(("127.0.0.1", 0)) as other,
+    ):
+        ports = [str(server.getsockname()[1]) for server in (listed, other)]
+        allow = (f"127.0.0.1:{ports[0]}",)
+        with way_out(folder / "proxy" / "socket", allow, System().now) as way:
+            more = {
+                "network": Network(mode="allow", allow=allow),
+                "proxy": way.socket,
+                "readable": forwarder,
+                "forwarder": forwarder_command(sys.executable, forwarder),
+            }
+            for port, wanted in zip(ports, (b"200", b"403"), strict=True):
+                bench.run((sys.executable, "-c", script, str(PORT), port), None, None, more)
+                said = bench.said().split()
+                claim(said == [b"ran", wanted], f"asked for port {port} of {allow[0]}: {said}")
+            bench.run((sys.executable, "-c", script, ports[0], ports[0]), None, None, more)
+        claim(bench.said() == b"ran\n", "it claims to hold the network, but a host was reached")
 
 
 def _accepts(accept: Callable[[], tuple[socket.socket, object]]) -> bool:

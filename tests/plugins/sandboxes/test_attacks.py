@@ -13,14 +13,20 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.plugins.sandboxes.conftest import Bench
 
+from trialbook.api import Network
+from trialbook.egress.way import FORWARDER, forwarder_command, way_out
+from trialbook.storage.interpreter import interpreter_folders
 from trialbook_sandboxes.none import NoSandbox
 
 pytestmark = [pytest.mark.slow]
@@ -112,6 +118,20 @@ ATTEMPTS = [
         python=True,
     ),
     Attempt(
+        "send a datagram to the host",
+        "s = socket.socket(type=socket.SOCK_DGRAM); s.settimeout(3)\n"
+        "s.sendto(b'x', ('127.0.0.1', udp)); print('OPEN' if s.recv(1) else '')",
+        python=True,
+    ),
+    Attempt(
+        "use the proxy of another trial",
+        "s = socket.socket(socket.AF_UNIX); s.settimeout(5)\n"
+        "s.connect(place + '/other/proxy/socket')\n"
+        "s.sendall(b'CONNECT 127.0.0.1:%d HTTP/1.1\\r\\n\\r\\n' % port)\n"
+        "print('OPEN' if b' 200 ' in s.recv(100) else '')",
+        python=True,
+    ),
+    Attempt(
         "have a network at all",
         "names = [n for _, n in socket.if_nameindex() if n != 'lo' and 'tunl' not in n]\n"
         "routes = open('/proc/net/route').read().count('\\n') - 1\n"
@@ -138,6 +158,7 @@ class Scene:
     place: Path
     word: str
     port: int
+    udp: int
     victim: subprocess.Popen[bytes]
 
 
@@ -166,23 +187,41 @@ def scene() -> Iterator[Scene]:
             listener.bind(address)
             listener.listen(64)
         (place / "service.sock").chmod(0o777)
+        port = server.getsockname()[1]
+        udp = stack.enter_context(socket.socket(type=socket.SOCK_DGRAM))
+        udp.bind(("127.0.0.1", 0))
+        threading.Thread(target=echo, args=(udp,), daemon=True).start()
+        stack.callback(udp.sendto, b"", udp.getsockname())
+        (place / "other" / "proxy").mkdir()
+        allow = (f"127.0.0.1:{port}",)
+        stack.enter_context(way_out(place / "other" / "proxy" / "socket", allow, now))
         code = "import time; time.sleep(600)"
         victim = stack.enter_context(
             subprocess.Popen([sys.executable, "-c", code, word], env={**os.environ, "SECRET": word})
         )
         stack.callback(victim.kill)
-        yield Scene(place, word, server.getsockname()[1], victim)
+        yield Scene(place, word, port, udp.getsockname()[1], victim)
 
 
-def attempt_it(bench: Bench, attempt: Attempt, scene: Scene) -> bool:
+def echo(udp: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while (received := udp.recvfrom(100))[0]:
+            udp.sendto(*received)
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def attempt_it(bench: Bench, attempt: Attempt, scene: Scene, **more: Any) -> bool:
     if attempt.python:
         prelude = (
             "import socket, sys\nprint('TRIED', flush=True)\n"
             f"place, word, port = {str(scene.place)!r}, {scene.word!r}, {scene.port}\n"
+            f"udp = {scene.udp}\n"
         )
-        bench.start(
-            sys.executable, "-I", "attempt.py", files={"attempt.py": prelude + attempt.script}
-        )
+        files = {"attempt.py": prelude + attempt.script}
+        bench.start(sys.executable, "-I", "attempt.py", files=files, **more)
     else:
         script = f"echo TRIED\n{attempt.script}\ntrue"
         bench.shell(script, str(scene.place), files={"token": scene.word})
@@ -205,6 +244,36 @@ def test_inside_it_does_not(attempt: Attempt, backend: str, bench: Bench, scene:
     if (backend, attempt.name) in KNOWN_GAPS:
         return
     assert not worked, bench.said()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    "attempt", [a for a in ATTEMPTS if a.python], ids=lambda attempt: attempt.name
+)
+def test_beside_a_proxy_it_does_not_either(
+    attempt: Attempt, backend: str, bench: Bench, scene: Scene, tmp_path: Path
+) -> None:
+    (tmp_path / "proxy").mkdir()
+    script = tmp_path / "forward.py"
+    script.write_bytes(FORWARDER.read_bytes())
+    through = Attempt(
+        "use its own proxy",
+        "s = socket.create_connection(('127.0.0.1', 3128), 5)\n"
+        "s.sendall(b'CONNECT 127.0.0.1:%d HTTP/1.1\\r\\n\\r\\n' % port)\n"
+        "print('OPEN' if b' 200 ' in s.recv(100) else '')",
+        python=True,
+    )
+    allow = (f"127.0.0.1:{scene.port}",)
+    with way_out(tmp_path / "proxy" / "socket", allow, now) as way:
+        more = {
+            "network": Network(mode="allow", allow=allow),
+            "proxy": way.socket,
+            "forwarder": forwarder_command(sys.executable, script),
+            "readable": (*interpreter_folders(sys.executable), script),
+        }
+        assert not attempt_it(bench, attempt, scene, **more), bench.said()
+        # The control: there is a way, and it leads out.
+        assert attempt_it(bench, through, scene, **more)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

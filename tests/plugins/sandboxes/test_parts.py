@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import tarfile
+import tempfile
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
@@ -248,6 +250,101 @@ def test_a_group_of_version_2_is_told_its_limits_in_its_own_words(tmp_path: Path
         assert made.memory_killed
         for path in folder.iterdir():
             path.unlink()
+
+
+class Hierarchy:
+    """A folder that does as a hierarchy of version 2 does: this machine may have none of use.
+
+    What the kernel would do is done where the module makes and removes groups.
+    """
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.top = folder / "unified"
+        self.process = folder / "self"
+        self.process.mkdir(parents=True)
+        self.make = tempfile.mkdtemp
+        monkeypatch.setattr(cgroups.tempfile, "mkdtemp", self.mkdtemp)
+        monkeypatch.setattr(cgroups, "_remove", shutil.rmtree)
+        self.plain_write = cgroups._write
+        monkeypatch.setattr(cgroups, "_write", self.write)
+
+    def group(self, name: str, enabled: str | None, available: str = "cpu memory pids") -> Path:
+        """A group; ``enabled`` for those in it, None if that cannot be changed."""
+        folder = self.top / name.strip("/")
+        folder.mkdir(parents=True)
+        (folder / "cgroup.controllers").write_text(available)
+        control = folder / "cgroup.subtree_control"
+        control.mkdir() if enabled is None else control.write_text(enabled)
+        return folder
+
+    def mkdtemp(self, prefix: str, dir: Path) -> str:  # noqa: A002 - as the module calls it
+        folder = Path(self.make(prefix=prefix, dir=dir))
+        control = dir / "cgroup.subtree_control"
+        (folder / "cgroup.controllers").write_text(control.read_text() if control.is_file() else "")
+        return str(folder)
+
+    def write(self, path: Path, text: str) -> None:
+        names = text.replace("+", "")
+        known = (path.parent / "cgroup.controllers").read_text().split()
+        if not set(names.split()) <= set(known):
+            raise OSError("no such controller")
+        self.plain_write(path, names)
+        for folder in path.parent.glob("trialbook-*"):
+            (folder / "cgroup.controllers").write_text(names)
+
+    def controllers(self, own: str, unified: bool = True) -> cgroups.Controllers:
+        mount = f"30 20 0:26 / {self.top} rw,relatime - cgroup2 cgroup2 rw\n" if unified else ""
+        (self.process / "mountinfo").write_text("20 1 8:1 / / rw - ext4 /dev/sda rw\n" + mount)
+        (self.process / "cgroup").write_text(f"0::{own}\n")
+        return cgroups.controllers(self.process)
+
+
+@pytest.fixture
+def hierarchy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hierarchy:
+    return Hierarchy(tmp_path, monkeypatch)
+
+
+def test_with_version_2_groups_are_made_where_both_controllers_are_handed_on(
+    hierarchy: Hierarchy,
+) -> None:
+    hierarchy.group("/", None)
+    service = hierarchy.group("/user.slice/service", "memory pids")
+    hierarchy.group("/user.slice/service/own", "memory pids")
+    own = hierarchy.controllers("/user.slice/service/own")
+    assert own.version == 2
+    assert own.limits == ("memory_mb", "processes")
+    assert set(own.folders.values()) == {service / "own"}
+    assert not list(hierarchy.top.rglob("trialbook-*")), "what was made to see is gone"
+
+
+def test_with_version_2_a_group_with_processes_of_its_own_is_passed_over(
+    hierarchy: Hierarchy,
+) -> None:
+    # The kernel lets nobody enable controllers below a group that holds processes.
+    hierarchy.group("/", None)
+    service = hierarchy.group("/service", "memory pids")
+    hierarchy.group("/service/own", None)
+    assert set(hierarchy.controllers("/service/own").folders.values()) == {service}
+
+
+def test_with_version_2_controllers_are_asked_for_where_nobody_did(hierarchy: Hierarchy) -> None:
+    top = hierarchy.group("/", "")
+    found = hierarchy.controllers("/")
+    assert set(found.folders.values()) == {top}
+    assert (top / "cgroup.subtree_control").read_text() == "memory pids"
+
+
+@pytest.mark.parametrize("enabled", [None, "hugetlb"])
+def test_with_version_2_nothing_is_claimed_where_controllers_are_missing(
+    hierarchy: Hierarchy, enabled: str | None
+) -> None:
+    hierarchy.group("/", enabled, available="hugetlb")
+    assert hierarchy.controllers("/").version == 0
+
+
+def test_without_any_hierarchy_nothing_is_claimed(hierarchy: Hierarchy) -> None:
+    found = hierarchy.controllers("/", unified=False)
+    assert (found.version, found.folders) == (0, {})
 
 
 # --- containers -------------------------------------------------------------------------------
