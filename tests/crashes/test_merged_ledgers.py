@@ -124,6 +124,40 @@ def test_runs_of_the_same_suite_with_the_same_seed_merge_with_all_their_reruns(
 
 
 @pytest.mark.slow
+def test_a_slot_that_both_run_again_is_merged_up_to_there_as_the_page_on_merging_says(
+    origin: World,
+) -> None:
+    a, b = clone(origin, "a"), clone(origin, "b")
+    (run,) = origin.runs()
+    for one in (a, b):
+        correct(one, "the provider was down", run)
+        one.run("rerun", run, check=0)
+    push(b, a, "other")
+    done = subprocess.run(
+        ["git", "merge", "-q", "--no-edit", "other"],
+        cwd=a.ledger, check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "r2.rerun1/trial.json" in done.stdout
+    assert "a merge is not finished" in a.run("verify", check=0).out
+    # Whoever settles it by taking one side is told, by a code of its own, and what to do.
+    taken = a.copy(a.top / "taken")
+    taken.git("checkout", "-q", "--ours", ".")
+    taken.git("add", "-A")
+    taken.git("commit", "-q", "-m", "take ours")
+    said = taken.run("verify", "--explain", check=1).out
+    assert "trial-twice" in said
+    assert "only up to the parent" in " ".join(said.split())
+    # What the page says: all of the other branch that came before.
+    a.git("merge", "--abort")
+    path = f":(glob)runs/**/{run}/first/good/r2.rerun1/trial.json"
+    added = a.git("log", "-1", "--format=%H", "--diff-filter=A", "other", "--", path)
+    merge(a, f"{added}^")
+    check_clean(a)
+    a.run("verify", check=0)
+
+
+@pytest.mark.slow
 def test_one_run_that_both_go_on_with_after_a_crash_is_the_one_thing_that_cannot_merge(
     world: World,
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -155,6 +156,57 @@ def test_grading_again_in_part_is_a_fault(book: Book) -> None:
     assert record.left_out[0].trial in fault.detail
 
 
+def changed_regrade(book: Book, change: Callable[[Regrade], Regrade]) -> set[str]:
+    """The codes of a later grading whose record says something else."""
+    files = regrade(book, outcome=Outcome.REJECTED, accepted=False)
+    path = f"{BASE}/regrades/{ID}.json"
+    record = from_json(Regrade, files[path], "regrade")
+    book.commit({**files, path: to_json(change(record))})
+    return book.codes()
+
+
+def test_a_trial_left_out_without_a_reason_is_a_fault(book: Book) -> None:
+    def change(record: Regrade) -> Regrade:
+        return replace(record, left_out=(replace(record.left_out[0], because=" "),
+                                         *record.left_out[1:]))  # fmt: skip
+
+    assert changed_regrade(book, change) == {"regrade-partial"}
+
+
+def test_a_trial_judged_again_and_left_out_is_a_fault(book: Book) -> None:
+    def change(record: Regrade) -> Regrade:
+        return replace(record, left_out=(*record.left_out, LeftOut(trial=GOOD, because="no")))
+
+    assert changed_regrade(book, change) == {"regrade-partial"}
+
+
+def test_a_grader_that_judges_one_configuration_again_and_keeps_the_other_is_a_fault(
+    book: Book,
+) -> None:
+    other = "large/current/r1"
+    old = book.file(f"{BASE}/{other}/grades/checks.json")
+    grade = from_json(Grade, old, "grade")
+    kept = RegradedGrade(
+        grader="checks",
+        version=grade.version,
+        status=grade.status.value,
+        accepted=grade.accepted,
+        passed=grade.passed,
+        total=grade.total,
+        sha256=sha256(old),
+        file="grades/checks.json",
+    )
+    trial = RegradedTrial(
+        trial=other, was=Outcome.REJECTED, outcome=Outcome.REJECTED, reason="", grades=(kept,)
+    )
+
+    def change(record: Regrade) -> Regrade:
+        rest = tuple(out for out in record.left_out if out.trial != other)
+        return replace(record, trials=(*record.trials, trial), left_out=rest)
+
+    assert changed_regrade(book, change) == {"regrade-partial"}
+
+
 def test_a_later_outcome_follows_from_the_later_grade(book: Book) -> None:
     book.commit(regrade(book, outcome=Outcome.ACCEPTED, accepted=False))
     assert book.codes() == {"outcome-differs"}
@@ -233,15 +285,6 @@ def test_later_results_with_another_digest_are_a_fault(book: Book) -> None:
     path = f"{BASE}/results/{ID}/report.md"
     book.commit({**made, path: made[path] + b"\nVery good.\n"})
     assert book.codes() == {"artifact-differs", "results-differ"}
-
-
-def test_an_incident_may_be_opened_and_closed_and_not_changed(book: Book) -> None:
-    opened, closed = (f"{BASE}/incidents/{ID}{end}.yaml" for end in ("", ".closed-012345"))
-    book.commit({opened: b"incident: x\n"})
-    book.commit({closed: b"incident: x\n"})
-    assert book.codes() == set()
-    book.commit({opened: b"incident: y\n"})
-    assert book.codes() == {"record-changed"}
 
 
 @pytest.mark.slow

@@ -176,6 +176,41 @@ def test_two_ledgers_that_were_merged_are_no_fault(book: Book) -> None:
     assert (verdict.runs, verdict.trials) == (2, 18)
 
 
+def recorded_twice(book: Book) -> tuple[str, str]:
+    """Two branches from before a rerun, each with another record of it: ours and theirs."""
+    rerun = f"{BASE}/{BROKEN.trial_path(1)}"
+    ours = book.head
+    files = {path: book.file(path) for path in book.paths(rerun)}
+    record = f"{rerun}/trial.json"
+    files[record] = book.edit(record, '"seconds": ', '"seconds": 1')
+    added = book.git("log", "--format=%H", "--diff-filter=A", "main", "--", record)
+    book.move(f"{added}^")
+    return ours, book.commit(files, message="the same rerun, in another clone\n")
+
+
+@pytest.mark.parametrize("kept", ["ours", "theirs"])
+def test_a_merge_that_keeps_one_of_two_records_of_a_trial_has_a_code_of_its_own(
+    book: Book, kept: str
+) -> None:
+    ours, theirs = recorded_twice(book)
+    parents = [ours, theirs] if kept == "ours" else [theirs, ours]
+    merge = book.commit({}, parents=parents, message="merge\n")
+    rerun = f"{BASE}/{BROKEN.trial_path(1)}"
+    found = {(f.code.value, f.path, f.commit) for f in book.verify().faults}
+    assert ("trial-twice", rerun, merge) in found
+    assert not any(code == "record-changed" for code, _, _ in found)
+
+
+def test_both_sides_may_add_to_one_trial(book: Book) -> None:
+    name = f"{TRIAL}/reviews/{{}}.yaml"
+    start = book.head
+    ours = book.commit({name.format("a"): b"a: 1\n"})
+    book.move(start)
+    theirs = book.commit({name.format("b"): b"b: 1\n"})
+    book.commit({name.format("a"): b"a: 1\n"}, parents=[theirs, ours], message="merge\n")
+    assert book.codes() == set()
+
+
 def test_what_does_not_belong_to_a_run_may_change(book: Book) -> None:
     book.commit({"runs/README.md": b"about runs\n", "runs/demo/README.md": b"about these\n"})
     book.commit({"runs/README.md": b"more about runs\n", "README.md": None})

@@ -6,7 +6,7 @@ record stays as `Reader.trials` gives it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from trialbook.errors import UserError
@@ -80,12 +80,12 @@ def incidents(reader: Reader, run: RunRef) -> tuple[Incident, ...]:
     """
     closings: dict[str, list[ClosedIncident]] = {}
     for path in _of_kind(reader, run, INCIDENTS, FileKind.INCIDENT_CLOSING):
-        closed = _authored(reader, run, path, ClosedIncident, "incident_closing")
+        closed = _authored(reader, run, path, read_closing)
         _check_name(run, path, closed.incident)
         closings.setdefault(closed.incident, []).append(closed)
     found = []
     for path in _of_kind(reader, run, INCIDENTS, FileKind.INCIDENT):
-        opened = _authored(reader, run, path, OpenedIncident, "incident")
+        opened = _authored(reader, run, path, read_opening)
         _check_name(run, path, opened.incident)
         mine = sorted(closings.pop(opened.incident, []), key=lambda one: one.closed)
         found.append(Incident(opened=opened, closings=tuple(mine)))
@@ -158,11 +158,32 @@ def _check_name(run: RunRef, path: str, name: str) -> None:
         raise RecordError(f"runs/{run.path}/{path}: speaks of another incident: {name!r}")
 
 
-def _authored(reader: Reader, run: RunRef, path: str, kind: type[T], schema: str) -> T:
-    shown = f"runs/{run.path}/{path}"
+def _authored(reader: Reader, run: RunRef, path: str, read: Callable[[bytes, str], T]) -> T:
     data = reader.file(run, path)
     if data is None:
         raise UserError(f"the run {run.path} has no {path}")
+    return read(data, f"runs/{run.path}/{path}")
+
+
+def read_opening(data: bytes, shown: str) -> OpenedIncident:
+    """The opening of an incident that a file holds; ``shown`` is the file, for messages.
+
+    Raises:
+        RecordError: it cannot be read as one.
+    """
+    return _checked(data, shown, OpenedIncident, "incident")
+
+
+def read_closing(data: bytes, shown: str) -> ClosedIncident:
+    """The closing of an incident that a file holds.
+
+    Raises:
+        RecordError: it cannot be read as one.
+    """
+    return _checked(data, shown, ClosedIncident, "incident_closing")
+
+
+def _checked(data: bytes, shown: str, kind: type[T], schema: str) -> T:
     try:
         text = data.decode()
     except UnicodeDecodeError as error:

@@ -68,6 +68,8 @@ def _check_room(store: Patched, tree: str, written: dict[bytes, Content]) -> Non
         there = store.lookup(path, tree)
         if there is not None and there.mode == DIRECTORY:
             raise Refused(f"the patch makes a file of {path_to_text(path)}, which is a folder")
+        if there is not None:
+            continue  # A file in its place: so are the folders that it is in.
         parent = path
         while slash := parent.rpartition(b"/")[0]:
             parent = slash

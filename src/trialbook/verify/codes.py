@@ -28,6 +28,7 @@ class Code(StrEnum):
     PLAN_CHANGED = "plan-changed"
     LOCK_CHANGED = "lock-changed"
     LOCK_REMOVED = "lock-removed"
+    TRIAL_TWICE = "trial-twice"
     RESULTS_TWICE = "results-twice"
     RESULTS_APART = "results-apart"
     TRIAL_APART = "trial-apart"
@@ -55,6 +56,9 @@ class Code(StrEnum):
     CUT_DIFFERS = "cut-differs"
     GRADE_DIFFERS = "grade-differs"
     REGRADE_PARTIAL = "regrade-partial"
+    INCIDENT_UNOPENED = "incident-unopened"
+    INCIDENT_DIFFERS = "incident-differs"
+    INCIDENT_ONE_SIDED = "incident-one-sided"
     PATCH_DIFFERS = "patch-differs"
     PATCH_TREE_DIFFERS = "patch-tree-differs"
     WORKSPACE_DIFFERS = "workspace-differs"
@@ -68,6 +72,7 @@ class Code(StrEnum):
     RERUN_NEVER = "rerun-never"
     RERUN_BEYOND_POLICY = "rerun-beyond-policy"
     RERUN_BEFORE_REPLACED = "rerun-before-replaced"
+    RERUN_INCIDENT = "rerun-incident"
     RESULTS_DIFFER = "results-differ"
 
     UNSIGNED = "unsigned"
@@ -135,6 +140,14 @@ _MEANINGS: dict[Code, Meaning] = {
     Code.LOCK_REMOVED: Meaning(
         "The lock of a protocol version was removed after it was committed.",
         "Results under that number can no longer be told from others. Restore the file.",
+    ),
+    Code.TRIAL_TWICE: Meaning(
+        "Two branches recorded the same trial, and a merge kept only one of the two.",
+        "The same run was resumed, or the same slot run again, in two clones. Which of two results "
+        "counts must not be chosen afterwards. Undo the merge (`git reset --hard COMMIT^1` on a "
+        "branch that nobody has yet), tag the other branch so that it is not lost, and merge it "
+        "only up to the parent of the commit that added its trial. Say in an incident what "
+        "happened.",
     ),
     Code.RESULTS_TWICE: Meaning(
         "The results of a run were added more than once.",
@@ -238,6 +251,22 @@ _MEANINGS: dict[Code, Meaning] = {
         "Every trial that had grades is judged again, or left out with a reason, for all "
         "configurations alike: or else one of them could be favoured. Grade the run again.",
     ),
+    Code.INCIDENT_UNOPENED: Meaning(
+        "An incident was closed that was not opened before.",
+        "Nothing then says what happened, or since when. The file of its opening was dropped, or "
+        "the closing was written by hand.",
+    ),
+    Code.INCIDENT_DIFFERS: Meaning(
+        "What an incident touched does not follow from its times and those of the trials.",
+        "Every trial that ran while it lasted is touched, of whatever configuration, and none "
+        "else; what the times do not show is added by task and repetition, with a reason. "
+        "Look at who wrote this file, and say in an incident of its own what is right.",
+    ),
+    Code.INCIDENT_ONE_SIDED: Meaning(
+        "A decision to run again or to invalidate is about one configuration only.",
+        "It would excuse one side of the comparison. Such a decision names the slots of the same "
+        "task and repetition under every configuration.",
+    ),
     Code.PATCH_DIFFERS: Meaning(
         "A trial's record and its patch disagree.",
         _CONTRADICTION,
@@ -284,6 +313,11 @@ _MEANINGS: dict[Code, Meaning] = {
     Code.RERUN_BEFORE_REPLACED: Meaning(
         "A rerun was added before the trial that it replaces, or together with it.",
         "The replaced trial was not on record when the rerun was made.",
+    ),
+    Code.RERUN_INCIDENT: Meaning(
+        "A rerun names an incident that did not allow it.",
+        "The incident must be one of the run, closed before the rerun with the decision to rerun, "
+        "and be about its slot; and a slot is run again for it only once.",
     ),
     Code.RESULTS_DIFFER: Meaning(
         "Results or a report are not what the records give.",

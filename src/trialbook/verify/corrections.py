@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from trialbook.model.acceptance import PolicyError
@@ -12,7 +13,14 @@ from trialbook.model.generation import Generation
 from trialbook.model.grade import Grade
 from trialbook.model.outcome import Outcome
 from trialbook.model.regrade import Regrade, RegradedTrial
-from trialbook.model.runfiles import GENERATION, FileKind, generation_folder, place_of, regrade_path
+from trialbook.model.runfiles import (
+    GENERATION,
+    FileKind,
+    generation_folder,
+    place_of,
+    regrade_path,
+    regraded_grade,
+)
 from trialbook.verify.codes import Code
 from trialbook.verify.findings import Findings
 from trialbook.verify.reading import read_record
@@ -98,6 +106,7 @@ class CorrectionCheck:
                 detail = f"it is the regrade {regrade.run}/{regrade.id}"
                 self._fault(Code.RECORD_MISPLACED, detail, shown)
             self.unspoken[path] = self._unspoken(regrade, checked, shown)
+            self._alike(regrade, shown)
             for trial in regrade.trials:
                 found.setdefault(trial.trial, []).append(trial)
                 known |= self._regraded(trial, checked.get(trial.trial), shown)
@@ -115,6 +124,31 @@ class CorrectionCheck:
             self._fault(Code.GRADE_DIFFERS, detail, shown)
         graded = (path for path, one in checked.items() if one.trial.grades)
         return tuple(path for path in graded if path not in spoken)
+
+    def _alike(self, regrade: Regrade, shown: str) -> None:
+        """Each trial once, and what one trial of a task is judged by again, the others are too."""
+        names = [trial.trial for trial in regrade.trials]
+        names += [out.trial for out in regrade.left_out]
+        twice = [name for name, times in Counter(names).items() if times > 1]
+        problems = [f"it speaks of {name} more than once" for name in sorted(twice)]
+        problems += [
+            f"it leaves out {out.trial} without a reason"
+            for out in regrade.left_out
+            if not out.because.strip()
+        ]
+        again: dict[tuple[str, str], str] = {}
+        kept: dict[tuple[str, str], str] = {}
+        for trial in regrade.trials:
+            for use in trial.grades:
+                new = use.file == regraded_grade(regrade.id, use.grader)
+                key = trial.trial.partition("/")[0], use.grader
+                (again if new else kept).setdefault(key, trial.trial)
+        problems += [
+            f"{grader} judged {again[task, grader]} again, and not {kept[task, grader]}"
+            for task, grader in sorted(again.keys() & kept.keys())
+        ]
+        for problem in problems:
+            self._fault(Code.REGRADE_PARTIAL, problem, shown)
 
     def _regraded(self, trial: RegradedTrial, one: Checked | None, shown: str) -> set[str]:
         """Check what a trial came to; gives the files of grades that it names."""

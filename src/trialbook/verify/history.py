@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from enum import IntEnum
 from typing import NamedTuple
 
-from trialbook.model.runfiles import GENERATIONS, INCIDENTS, PLAN, REGRADES, rerun_of
+from trialbook.model.runfiles import PLAN, TRIAL, rerun_of
 from trialbook.storage.objects import DIRECTORY
 from trialbook.storage.raw_objects import Entry, entry_of
 from trialbook.verify.codes import Code
 from trialbook.verify.commits import Commit
 from trialbook.verify.findings import Findings
+from trialbook.verify.levels import BELOW, Level
 from trialbook.verify.trees import Trees
 
 
@@ -58,65 +58,16 @@ class History:
         return self.runs.setdefault(path, RunHistory())
 
 
-class _Level(IntEnum):
-    """Where in the ledger a tree stands. Below RUN, everything is a record."""
-
-    ABOVE = 0
-    ROOT = 1
-    RUNS = 2
-    SUITE = 3
-    SUITES = 4
-    SUITE_SOURCE = 5
-    LOCKS = 6
-    RUN = 7
-    TASK = 8
-    CONFIGURATION = 9
-    TRIAL = 10
-    INSIDE = 11
-
-
 _ID = 20
 _MOST_PLACES = 50_000
 _PLAN = PLAN.encode()
-_NO_TASKS = frozenset(name.encode() for name in (GENERATIONS, INCIDENTS, REGRADES))
-
-
-def _below_root(name: bytes) -> _Level | None:
-    return {b"runs": _Level.RUNS, b"suites": _Level.SUITES}.get(name)
-
-
-def _below_suite(name: bytes) -> _Level | None:
-    return _Level.LOCKS if name == b"locks" else None
-
-
-def _below_run(name: bytes) -> _Level:
-    return _Level.INSIDE if name in _NO_TASKS else _Level.TASK
-
-
-def _below_configuration(name: bytes) -> _Level:
-    return _Level.TRIAL if rerun_of(name.decode("utf-8", "replace")) else _Level.INSIDE
-
-
-_BELOW: dict[_Level, _Level | Callable[[bytes], _Level | None]] = {
-    _Level.ROOT: _below_root,
-    _Level.RUNS: _Level.SUITE,
-    _Level.SUITE: _Level.RUN,
-    _Level.SUITES: _Level.SUITE_SOURCE,
-    _Level.SUITE_SOURCE: _below_suite,
-    _Level.LOCKS: _Level.INSIDE,
-    _Level.RUN: _below_run,
-    _Level.TASK: _Level.CONFIGURATION,
-    _Level.CONFIGURATION: _below_configuration,
-    _Level.TRIAL: _Level.INSIDE,
-    _Level.INSIDE: _Level.INSIDE,
-}
-"""What a folder in a folder of each level is; None is not opened."""
+_RECORD = TRIAL.encode()
 
 
 class _Place(NamedTuple):
     """A folder of the ledger: its level, its path in the repository, and the run it is in."""
 
-    level: _Level
+    level: Level
     path: bytes
     run: bytes
     planned: bool
@@ -136,8 +87,8 @@ class HistoryWalk:
         self._prefix = prefix
         self._above = [name for name in prefix.split(b"/") if name]
         suite, _, run = (only or b"").partition(b"/")
-        self._names = {_Level.RUNS: suite, _Level.SUITES: suite, _Level.SUITE: run}
-        self._quiet: set[tuple[_Level | bytes, ...]] = set()
+        self._names = {Level.RUNS: suite, Level.SUITES: suite, Level.SUITE: run}
+        self._quiet: set[tuple[Level | bytes, ...]] = set()
         self._commit = b""
         self._whole = True
         self._plans: dict[bytes, bytes] = {}
@@ -148,7 +99,7 @@ class HistoryWalk:
 
     def go(self, commits: Mapping[bytes, Commit], tick: Callable[[], None]) -> History:
         """Compare every commit with all of its parents."""
-        level = _Level.ABOVE if self._above else _Level.ROOT
+        level = Level.ABOVE if self._above else Level.ROOT
         top = _Place(level, b"", b"", planned=False)
         for oid, commit in commits.items():
             before = self._additions
@@ -166,7 +117,7 @@ class HistoryWalk:
             return
         if parents and all(parent == child for parent in parents):
             return
-        pair: tuple[_Level | bytes, ...] = (place.level, child or b"", *sorted(parents))
+        pair: tuple[Level | bytes, ...] = (place.level, child or b"", *sorted(parents))
         if pair in self._quiet:
             return
         counts = self._losses, self._additions
@@ -199,7 +150,7 @@ class HistoryWalk:
         head = new[:-_ID]
         if head != was[:-_ID]:
             return None
-        if place.level is _Level.RUN:
+        if place.level is Level.RUN:
             place = place._replace(planned=self._has_plan(place, [old]))
         key = place, head
         if key not in self._known:
@@ -229,7 +180,7 @@ class HistoryWalk:
         """Judge what is in the child only, and what is in a parent only."""
         fresh = {raw: entry_of(raw) for raw in differing[0]}
         olds = _by_name(map(entry_of, differing[1]))
-        if place.level is _Level.RUN:
+        if place.level is Level.RUN:
             place = place._replace(planned=self._has_plan(place, before))
         if olds:
             self._differences(place, now, fresh, olds)
@@ -256,8 +207,10 @@ class HistoryWalk:
 
     def _differs(self, place: _Place, name: bytes, new: Entry | None, olds: list[Entry]) -> None:
         """What is left of something that parents have, and that is not the same now."""
+        if len(olds) > 1 and self._recorded_twice(place, name, new, olds):
+            return
         folders: list[bytes] = []
-        level = _Level.INSIDE
+        level = Level.INSIDE
         for old in olds:
             opened = self._level_below(place, old)
             if opened is not None and (_is_folder(new) or _opens_lost(place.level)):
@@ -269,33 +222,49 @@ class HistoryWalk:
             child = new.oid if new is not None and _is_folder(new) else None
             self._compare(self._inside(place, name, level), child, folders)
 
+    def _recorded_twice(
+        self, place: _Place, name: bytes, new: Entry | None, olds: list[Entry]
+    ) -> bool:
+        """Whether parents have a trial of the same name, and each another record of it."""
+        if new is None or self._level_below(place, new) is not Level.TRIAL:
+            return False
+        inside = self._inside(place, name, Level.TRIAL)
+        trees = [self._read(old.oid, inside) for old in olds if _is_folder(old)]
+        records = {_find([tree], _RECORD) for tree in trees if tree} - {None}
+        if len(records) > 1:
+            self._losses += 1
+            detail = f"its parents have {len(records)} records of it"
+            path = self._trees.shown(inside.path)
+            self._findings.fault(Code.TRIAL_TWICE, detail, path=path, commit=self._commit.hex())
+        return len(records) > 1
+
     def _read(self, oid: bytes | None, place: _Place) -> frozenset[bytes] | None:
         return frozenset() if oid is None else self._trees.entries(oid, place.path, self._commit)
 
-    def _level_below(self, place: _Place, entry: Entry) -> _Level | None:
+    def _level_below(self, place: _Place, entry: Entry) -> Level | None:
         """The level of a folder that is to be opened; None for files and for what is no record."""
         if entry.mode != DIRECTORY:
             return None
-        if place.level is _Level.ABOVE:
+        if place.level is Level.ABOVE:
             depth = place.path.count(b"/") + 1 if place.path else 0
             last = depth + 1 == len(self._above)
-            below = _Level.ROOT if last else _Level.ABOVE
+            below = Level.ROOT if last else Level.ABOVE
             return below if entry.name == self._above[depth] else None
         if self._names.get(place.level) not in (None, b"", entry.name):
             return None
-        rule = _BELOW[place.level]
+        rule = BELOW[place.level]
         return rule(entry.name) if callable(rule) else rule
 
-    def _inside(self, place: _Place, name: bytes, level: _Level) -> _Place:
+    def _inside(self, place: _Place, name: bytes, level: Level) -> _Place:
         path = place.path + b"/" + name if place.path else name
-        run = path[len(self._prefix) + 5 :] if level is _Level.RUN else place.run
+        run = path[len(self._prefix) + 5 :] if level is Level.RUN else place.run
         return _Place(level, path, run, place.planned)
 
     def _lost(self, place: _Place, old: Entry, new: Entry | None) -> None:
         """A file or folder that was there is changed or gone: a fault in a run, and for a lock."""
-        lock = place.level is _Level.LOCKS
-        run = self._level_below(place, old) is _Level.RUN
-        if not (lock or run or place.level >= _Level.RUN):
+        lock = place.level is Level.LOCKS
+        run = self._level_below(place, old) is Level.RUN
+        if not (lock or run or place.level >= Level.RUN):
             return
         self._losses += 1
         path = place.path + b"/" + old.name
@@ -304,7 +273,7 @@ class HistoryWalk:
             what = "folder" if _is_folder(old) else "file"
             detail = f"the {what} is gone, and a parent of the commit has it"
         else:
-            plan = place.level is _Level.RUN and old.name == _PLAN
+            plan = place.level is Level.RUN and old.name == _PLAN
             code = Code.PLAN_CHANGED if plan else Code.RECORD_CHANGED
             code = Code.LOCK_CHANGED if lock else code
             detail = _change(old, new)
@@ -316,13 +285,13 @@ class HistoryWalk:
     def _added(self, place: _Place, entry: Entry, before: list[frozenset[bytes]]) -> None:
         """Something whose name no parent has."""
         level = self._level_below(place, entry)
-        if level is _Level.TRIAL:
+        if level is Level.TRIAL:
             self._added_trial(place, entry.name, before)
         elif level is not None:
             self._compare(self._inside(place, entry.name, level), entry.oid, [])
-        elif place.level is _Level.LOCKS:
+        elif place.level is Level.LOCKS:
             self._additions += 1
-        elif place.level >= _Level.RUN:
+        elif place.level >= Level.RUN:
             self._added_file(place, entry.name)
 
     def _added_trial(self, place: _Place, name: bytes, before: list[frozenset[bytes]]) -> None:
@@ -340,15 +309,15 @@ class HistoryWalk:
         self._additions += 1
         run = self.history.run(place.run)
         inside = (place.path + b"/" + name)[len(self._prefix + b"runs/" + place.run + b"/") :]
-        if place.level in (_Level.TRIAL, _Level.INSIDE) and _in_trial(inside):
+        if place.level in (Level.TRIAL, Level.INSIDE) and _in_trial(inside):
             run.later[inside] = self._commit
         else:
             run.files.setdefault(inside, []).append(self._commit)
 
 
-def _opens_lost(level: _Level) -> bool:
+def _opens_lost(level: Level) -> bool:
     """Whether a folder that is gone is opened to see which records or locks went with it."""
-    return level < _Level.RUN and level is not _Level.SUITE
+    return level < Level.RUN and level is not Level.SUITE
 
 
 def _by_name(entries: Iterable[Entry]) -> dict[bytes, list[Entry]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from trialbook.model.paths import path_to_text
 from trialbook.model.runfiles import PLAN, REPORT, RESULTS, TRIAL, FileKind, place_of
@@ -10,6 +10,7 @@ from trialbook.verify.codes import Code
 from trialbook.verify.commits import Commit
 from trialbook.verify.findings import Findings
 from trialbook.verify.history import Added, RunHistory
+from trialbook.verify.incidents import IncidentAnswer
 from trialbook.verify.run import RunAnswer
 
 _LATER = {FileKind.AMENDMENT, FileKind.REVIEW, FileKind.REGRADED_GRADE}
@@ -35,6 +36,7 @@ class OrderCheck:
         self._regrades(history, folder)
         for path, trials in answer.unspoken.items():
             self._partial(path, trials, history, folder)
+        self._incidents(answer.incidents, history, folder)
 
     def _trial(self, added: Added, named: str, plans: list[bytes], path: str) -> None:
         commit = added.commit.hex()
@@ -105,6 +107,43 @@ class OrderCheck:
                         path=f"{folder}/{path}",
                         commit=commit.hex(),
                     )
+
+    def _incidents(self, incidents: IncidentAnswer, history: RunHistory, folder: str) -> None:
+        """Openings before closings; closings name what ran; and they precede what they allow."""
+        for closing, opening in incidents.opened.items():
+            for commit in history.files.get(closing.encode(), []):
+                if not self._before(history.files.get(opening.encode(), []), commit):
+                    detail = f"{opening} is not in its history"
+                    self._fault(Code.INCIDENT_UNOPENED, detail, f"{folder}/{closing}", commit)
+        for closing, trials in incidents.unnamed.items():
+            for commit in history.files.get(closing.encode(), []):
+                for trial in trials:
+                    if self._before(_added(history, trial), commit):
+                        detail = f"it does not name {trial}, which ran at that time"
+                        self._fault(Code.INCIDENT_DIFFERS, detail, f"{folder}/{closing}", commit)
+        self._excused(incidents, history, folder)
+
+    def _excused(self, incidents: IncidentAnswer, history: RunHistory, folder: str) -> None:
+        for trial, closings in incidents.excused.items():
+            allowed = [oid for path in closings for oid in history.files.get(path.encode(), [])]
+            for commit in _added(history, trial):
+                # One that comes in with the rerun was not there when it was made.
+                if not self._before([oid for oid in allowed if oid != commit], commit):
+                    detail = "its incident was not closed with the decision to rerun before"
+                    self._fault(Code.RERUN_INCIDENT, detail, f"{folder}/{trial}", commit)
+
+    def _before(self, earlier: Iterable[bytes], commit: bytes) -> bool:
+        """Whether one of the commits is in the history of another, or is that itself."""
+        return any(leads(self._commits, commit, oid.hex()) for oid in earlier)
+
+    def _fault(self, code: Code, detail: str, path: str, commit: bytes) -> None:
+        self._findings.fault(code, detail, path=path, commit=commit.hex())
+
+
+def _added(history: RunHistory, trial: str) -> list[bytes]:
+    """The commits that added a trial."""
+    found = history.trials.get(trial.encode("utf-8", "surrogateescape"), [])
+    return [added.commit for added in found]
 
 
 def leads(commits: Mapping[bytes, Commit], start: bytes, ancestor: str) -> bool:

@@ -18,6 +18,7 @@ from trialbook.storage.raw_objects import DamagedObject, Entry, MissingObject, e
 from trialbook.verify.codes import Code
 from trialbook.verify.corrections import CorrectionCheck
 from trialbook.verify.findings import Findings
+from trialbook.verify.incidents import IncidentAnswer, IncidentCheck
 from trialbook.verify.plan import check_plan
 from trialbook.verify.reading import read_record
 from trialbook.verify.rules import Rules
@@ -33,7 +34,8 @@ class RunAnswer:
     ``trials`` has the plan's commit that each record names, by the trial's folder. ``unsettled``
     names derived files that do not follow from the records at the head; they may from those at the
     commit that added them. ``generations`` are the folders of later results. ``unspoken`` has, by
-    the file of each later grading, the graded trials that it says nothing of.
+    the file of each later grading, the graded trials that it says nothing of. ``incidents`` has
+    what only history can decide about them.
     """
 
     path: str
@@ -46,6 +48,7 @@ class RunAnswer:
     unsettled: tuple[str, ...] = ()
     generations: tuple[str, ...] = ()
     unspoken: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    incidents: IncidentAnswer = field(default_factory=IncidentAnswer)
 
 
 class RunCheck:
@@ -173,6 +176,7 @@ class RunCheck:
     def _whole(self, run: RunPlan, checked: dict[str, Checked], contents: dict[str, bytes]) -> None:
         corrections = CorrectionCheck(run, self._rules, self._findings)
         standing = corrections.check(checked, contents)
+        self._answer.incidents = IncidentCheck(run, self._findings).check(checked, contents)
         trials = _ordered(checked)
         slots = SlotCheck(run.plan, self._folder, standing, self._findings)
         missing = slots.check(trials)

@@ -84,6 +84,7 @@ class _Verification:
         self._root = root
         self._system = system
         self._git = repository.common_folder.resolve()
+        self._merging = (repository.git_folder / "MERGE_HEAD").exists()
         self._checked_out = repository.read_ref("HEAD")
         self._head = head
         self._only = only
@@ -95,6 +96,12 @@ class _Verification:
 
     def verify(self, witness: str | None, signers: SignerList | None) -> Verdict:
         check_clone(self._git, self._findings)
+        if self._merging:
+            self._findings.note(
+                "a merge is not finished: what is verified is the commit before it; if files below "
+                "runs/ are in conflict, undo it (`git merge --abort`), and merge only what came "
+                "before the trial that both branches have"
+            )
         head = bytes.fromhex(self._head)
         answers: list[RunAnswer] = []
         history = History()

@@ -1,0 +1,60 @@
+"""Where in a repository the parts of a ledger stand: what a folder in a folder is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import IntEnum
+
+from trialbook.model.runfiles import GENERATIONS, INCIDENTS, REGRADES, rerun_of
+
+
+class Level(IntEnum):
+    """Where in the ledger a tree stands. Below RUN, everything is a record."""
+
+    ABOVE = 0
+    ROOT = 1
+    RUNS = 2
+    SUITE = 3
+    SUITES = 4
+    SUITE_SOURCE = 5
+    LOCKS = 6
+    RUN = 7
+    TASK = 8
+    CONFIGURATION = 9
+    TRIAL = 10
+    INSIDE = 11
+
+
+_NO_TASKS = frozenset(name.encode() for name in (GENERATIONS, INCIDENTS, REGRADES))
+
+
+def _below_root(name: bytes) -> Level | None:
+    return {b"runs": Level.RUNS, b"suites": Level.SUITES}.get(name)
+
+
+def _below_suite(name: bytes) -> Level | None:
+    return Level.LOCKS if name == b"locks" else None
+
+
+def _below_run(name: bytes) -> Level:
+    return Level.INSIDE if name in _NO_TASKS else Level.TASK
+
+
+def _below_configuration(name: bytes) -> Level:
+    return Level.TRIAL if rerun_of(name.decode("utf-8", "replace")) else Level.INSIDE
+
+
+BELOW: dict[Level, Level | Callable[[bytes], Level | None]] = {
+    Level.ROOT: _below_root,
+    Level.RUNS: Level.SUITE,
+    Level.SUITE: Level.RUN,
+    Level.SUITES: Level.SUITE_SOURCE,
+    Level.SUITE_SOURCE: _below_suite,
+    Level.LOCKS: Level.INSIDE,
+    Level.RUN: _below_run,
+    Level.TASK: Level.CONFIGURATION,
+    Level.CONFIGURATION: _below_configuration,
+    Level.TRIAL: Level.INSIDE,
+    Level.INSIDE: Level.INSIDE,
+}
+"""What a folder in a folder of each level is; None is not opened."""
