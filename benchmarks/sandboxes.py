@@ -14,8 +14,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from trialbook.api import Command, Limits, Network, Policy, Sandbox
+from trialbook.execution.network import Access, access_to
+from trialbook.execution.room import Room
 from trialbook.process import run
 from trialbook.storage.interpreter import interpreter_folders
+from trialbook.system import System
 from trialbook_sandboxes.bubblewrap import BubblewrapSandbox
 from trialbook_sandboxes.container import ContainerSandbox
 from trialbook_sandboxes.none import NoSandbox
@@ -45,6 +48,10 @@ def main(repetitions: int = 20) -> None:
             able = sandbox.available(run)
             if able.ok:
                 cases[label] = lambda sandbox=sandbox: _start(sandbox, workspace)  # type: ignore[misc]
+                if able.network:
+                    cases[f"{label}, with a list of hosts"] = lambda sandbox=sandbox: _with_hosts(  # type: ignore[misc]
+                        sandbox, workspace
+                    )
             else:
                 left_out.append(f"{label}: {able.reason}")
         times: dict[str, list[float]] = {label: [] for label in cases}
@@ -58,7 +65,16 @@ def main(repetitions: int = 20) -> None:
         print(f"left out: {line}")
 
 
-def _start(sandbox: Sandbox, workspace: Path) -> None:
+def _with_hosts(sandbox: Sandbox, workspace: Path) -> None:
+    """The proxy is started and ended, too, as for a trial."""
+    with tempfile.TemporaryDirectory() as name:
+        room = Room(root=Path(name))
+        network = Network(mode="allow", allow=("example.com",))
+        with access_to(network, room, System().now, held=True) as access:
+            _start(sandbox, workspace, access)
+
+
+def _start(sandbox: Sandbox, workspace: Path, access: Access | None = None) -> None:
     command = Command(
         argv=(_TRUE,),
         cwd=workspace,
@@ -72,6 +88,8 @@ def _start(sandbox: Sandbox, workspace: Path) -> None:
         network=Network(mode="none"),
         limits=Limits(minutes=1.0, memory_mb=500.0, processes=100),
     )
+    if access is not None:
+        policy = access.over(policy)
     result = sandbox.start(command, policy, run)
     if not result.ok:
         raise SystemExit(f"{sandbox.name}: {result}")

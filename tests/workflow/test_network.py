@@ -116,6 +116,9 @@ def test_a_configuration_may_say_that_a_refused_request_is_a_violation(ledger: P
     network = "network: {allow: [api.test], refused: violation}\n"
     with_agent(ledger, ASK + "ask('evil.test:443')\n", more=network)
     record = outcome_of(ledger, "--sandbox", "bubblewrap")
+    assert record["outcome"] == "policy_violation"
+    assert "evil.test:443" in str(record["reason"])
+    trialbook(ledger, "verify")
     seen = record["sightings"]
     assert isinstance(seen, list)
     (one,) = [one for one in seen if one["kind"] == "network_refused"]
