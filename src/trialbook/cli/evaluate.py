@@ -12,8 +12,10 @@ from trialbook.cli.progress import observer
 from trialbook.formats.records import plain
 from trialbook.model.plan import Plan
 from trialbook.registry import Registry
+from trialbook.reporting.forecast import said
 from trialbook.storage.suites import load_suite
 from trialbook.workflow.evaluate import Bench, start_run
+from trialbook.workflow.expecting import expect
 from trialbook.workflow.planning import Request, make_plan, narrowed
 from trialbook.workflow.sandboxes import NOT_ENFORCED, NOT_ISOLATED
 
@@ -69,6 +71,10 @@ def command(  # noqa: PLR0913 - click hands every option over by name
     plan = make_plan(loaded, request, root=root, registry=registry, system=context.system, say=say)
     if dry_run:
         _show_plan(context, plan, as_json=as_json)
+    for line in said(expect(root, context.system.cache_folder(), plan)):
+        say(f"expect: {line}")
+    if dry_run:
+        context.say("nothing was run and nothing committed (--dry-run)")
         return 0
     with observer(context) as watching:
         bench = Bench(root=root, registry=registry, system=context.system, observer=watching)
@@ -101,4 +107,3 @@ def _show_plan(context: Context, plan: Plan, *, as_json: bool) -> None:
     context.result(f"schedule        {slots} slots, {plan.jobs} at once, in this order:")
     for number, slot in enumerate(plan.schedule, 1):
         context.result(f"{number:6}  {slot.key.path}")
-    context.say("nothing was run and nothing committed (--dry-run)")
