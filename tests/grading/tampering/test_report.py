@@ -110,7 +110,7 @@ def changed(store: Store, base: str, candidate: str) -> list[ChangedFile]:
             path=path_to_text(one.path),
             old_path=None if one.old_path is None else path_to_text(one.old_path),
         )
-        for one in diff_trees(store, base, candidate).differences
+        for one in diff_trees(store, base, candidate, work=store.folder.parent).differences
     ]
 
 
