@@ -7,6 +7,7 @@ for in the workspace and in what is shown beside it, and newer releases of the p
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -16,7 +17,7 @@ from trialbook.execution.answer import Answer, answer_of
 from trialbook.execution.candidate import answer_tree
 from trialbook.execution.leaks import Search
 from trialbook.execution.prepare import Supplies
-from trialbook.execution.reachable import package_places
+from trialbook.execution.reachable import Place
 from trialbook.model.evidence import Sighting, SightingSeverity, violations
 from trialbook.model.suite import Reference
 from trialbook.model.trial import AuditRow, TrialSpec
@@ -57,18 +58,18 @@ class KnownAnswers:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def look(
-        self, spec: TrialSpec, python: str, supplies: Supplies, oids: AbstractSet[str]
+        self, spec: TrialSpec, places: Iterable[Place], supplies: Supplies, oids: AbstractSet[str]
     ) -> Look:
         """Look for the answer of a trial's task.
 
         Args:
             spec: The trial.
-            python: The interpreter that its agent gets.
+            places: The folders that its agent can read, besides its own.
             supplies: Where the reference comes from.
             oids: Everything that the object store of its workspace holds.
 
         Raises:
-            EnvironmentProblem: a place where packages are cannot be looked at.
+            EnvironmentProblem: a place cannot be looked at.
         """
         reference = spec.task.reference
         if reference is None:
@@ -81,7 +82,7 @@ class KnownAnswers:
             return Look(AuditRow(rule=RULE, ok=True, detail=detail), (unknown,))
         search = Search(answers=[answer], lines=False)
         search.ids("the workspace", oids, [answer.task])
-        for place in package_places(python):
+        for place in places:
             search.folder(place)
         seen = tuple(search.sightings(answer))
         leaks = violations(seen)

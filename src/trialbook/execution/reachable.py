@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -78,6 +78,15 @@ def thorough_places(python: str) -> list[Place]:
         if folder.is_dir() and not folder.is_symlink()
     ]
     return _distinct([*libraries, *package_places(python)])
+
+
+def shown_places(paths: Iterable[Path]) -> list[Place]:
+    """The folders that a configuration shows to its agent besides."""
+    return [
+        Place(name="what the configuration shows", root=path, prefix=os.fsencode(path.name) + b"/")
+        for path in dict.fromkeys(paths)
+        if path.is_dir()
+    ]
 
 
 def inventory_of(place: Place) -> Inventory:

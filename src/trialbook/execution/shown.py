@@ -11,6 +11,7 @@ from pathlib import Path
 
 from trialbook.api import Agent
 from trialbook.errors import EnvironmentProblem
+from trialbook.model.suite import Configuration
 from trialbook.model.trial import TrialSpec
 
 _HOME = "~/"
@@ -27,19 +28,20 @@ def shown_to(agent: Agent, spec: TrialSpec, home: Path) -> tuple[Path, ...]:
     Raises:
         EnvironmentProblem: one is not there, or would show what no agent may see.
     """
-    found = dict.fromkeys(_named(agent, spec, home))
+    found = dict.fromkeys(named_paths(agent, spec.configuration, home))
     kept = [Path(spec.suite_folder).parents[1], Path(spec.cache), Path(spec.work)]
     for path in found:
         _check(path, home, kept)
     return tuple(found)
 
 
-def _named(agent: Agent, spec: TrialSpec, home: Path) -> Iterator[Path]:
-    for text in spec.configuration.readable:
+def named_paths(agent: Agent, configuration: Configuration, home: Path) -> Iterator[Path]:
+    """What a configuration and its agent's adapter name, whether or not it is there."""
+    for text in configuration.readable:
         yield home / text[len(_HOME) :] if text.startswith(_HOME) else Path(text)
     of_agent = getattr(agent, "readable", None)
     if of_agent is not None:
-        yield from map(Path, of_agent(spec.configuration.parameters))
+        yield from map(Path, of_agent(configuration.parameters))
 
 
 def _check(path: Path, home: Path, kept: Iterable[Path]) -> None:

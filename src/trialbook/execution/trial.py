@@ -37,6 +37,7 @@ from trialbook.execution.launch import Launcher
 from trialbook.execution.network import Access, access_to, record_of, sightings_of
 from trialbook.execution.planted import planted_git
 from trialbook.execution.prepare import Supplies, agent_files, starting_point
+from trialbook.execution.reachable import package_places, shown_places
 from trialbook.execution.room import Room, environment_of
 from trialbook.execution.shown import shown_to
 from trialbook.execution.toolchain import ToolchainFailure, Toolchains, bare_python
@@ -244,8 +245,12 @@ class TrialRunner:
     def _look_for_answer(
         self, spec: TrialSpec, python: str, supplies: Supplies, made: Template, found: Findings
     ) -> None:
-        own = python if spec.task.toolchain else bare_python()
-        look = self.answers.look(spec, own, supplies, made.objects)
+        toolchain = spec.task.toolchain
+        agent = self.launcher.registry.agent(spec.configuration.agent)
+        places = shown_places(shown_to(agent, spec, self.system.home()))
+        if toolchain is None or toolchain.image is None:
+            places += package_places(python if toolchain else bare_python())
+        look = self.answers.look(spec, places, supplies, made.objects)
         if look.row is not None and found.workspace is not None:
             rows = (*found.workspace.audit, look.row)
             found.workspace = replace(found.workspace, audit=rows)

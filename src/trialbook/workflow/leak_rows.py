@@ -9,10 +9,12 @@ from pathlib import Path
 from trialbook.errors import TrialbookError
 from trialbook.execution.answer import Answer, answer_of
 from trialbook.execution.leaks import Search
-from trialbook.execution.reachable import Place, thorough_places
+from trialbook.execution.reachable import Place, shown_places, thorough_places
+from trialbook.execution.shown import named_paths
 from trialbook.model.evidence import SightingSeverity, violations
 from trialbook.model.suite import Suite, Task
 from trialbook.model.validation import MatrixRow, Row, RowStatus
+from trialbook.registry import Registry
 from trialbook.storage.repository import Store
 
 _TOLD = 3
@@ -22,26 +24,26 @@ _TOLD = 3
 class LeakCase:
     """A task with the trees of its snapshot and of its reference, and its agents' interpreter.
 
-    Without a tree of the reference, ``trouble`` says why there is none.
+    Without a tree of the reference, ``trouble`` says why there is none. ``python`` is None where an
+    image is what agents see: that is not looked into.
     """
 
     task: Task
     base: str
     reference: str | None
     trouble: str
-    python: str
+    python: str | None
 
 
 def leak_rows(
-    suite: Suite, cases: Sequence[LeakCase], folder: Path, store: Store
+    cases: Sequence[LeakCase], store: Store, shared: Sequence[Place]
 ) -> Mapping[str, MatrixRow]:
     """The row of each task, by the task's name; tasks for which no change is right have none.
 
     Args:
-        suite: The suite.
-        cases: Its tasks.
-        folder: The suite's folder.
+        cases: The tasks of a suite.
         store: Where the trees are.
+        shared: Folders that agents of all tasks can read, besides what comes with an interpreter.
     """
     found: dict[str, MatrixRow] = {}
     for case in cases:
@@ -52,12 +54,12 @@ def leak_rows(
     for python in dict.fromkeys(case.python for case in cases):
         having = [case for case in cases if case.python == python and case.reference is not None]
         if having:
-            found |= _looked_for(suite, having, folder, store)
+            found |= _looked_for(having, store, shared)
     return found
 
 
 def _looked_for(
-    suite: Suite, cases: Sequence[LeakCase], folder: Path, store: Store
+    cases: Sequence[LeakCase], store: Store, shared: Sequence[Place]
 ) -> dict[str, MatrixRow]:
     """The rows of tasks whose agents have the same interpreter: what is shared is read once."""
     answers = [
@@ -70,12 +72,10 @@ def _looked_for(
             only = [case.task.name]
             search.text("the brief", b"brief.md", case.task.brief.encode(), only)
             search.tree("the snapshot", case.base, store, only)
-        for name in _instructions(suite):
-            place = Place(
-                name=f"the instructions {name}", root=folder / "instructions" / name, lasting=False
-            )
+        for place in shared:
             search.folder(place, tasks)
-        for place in thorough_places(cases[0].python):
+        python = cases[0].python
+        for place in [] if python is None else thorough_places(python):
             search.folder(place)
     except (TrialbookError, OSError) as error:
         reason = f"not everything could be looked at: {error}"
@@ -115,6 +115,21 @@ def _row(task: Task, status: RowStatus, reason: str) -> MatrixRow:
     )
 
 
-def _instructions(suite: Suite) -> list[str]:
-    names = [configuration.instructions for configuration in suite.configurations]
-    return list(dict.fromkeys(name for name in names if name is not None))
+def shared_places(suite: Suite, folder: Path, registry: Registry, home: Path) -> list[Place]:
+    """What configurations hand to their agents: instructions, and folders of the host.
+
+    Args:
+        suite: The suite.
+        folder: Its folder.
+        registry: Where the agents' adapters are.
+        home: The home of whoever runs trialbook.
+    """
+    found: dict[Path, Place] = {}
+    shown: list[Path] = []
+    for one in suite.configurations:
+        if one.instructions is not None:
+            name = f"the instructions {one.instructions}"
+            root = folder / "instructions" / one.instructions
+            found[root] = Place(name=name, root=root, lasting=False)
+        shown += named_paths(registry.agent(one.agent), one, home)
+    return [*found.values(), *shown_places(shown)]

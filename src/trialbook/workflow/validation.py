@@ -36,7 +36,7 @@ from trialbook.registry import Registry
 from trialbook.storage.repository import Store
 from trialbook.storage.rooms import rooms
 from trialbook.system import System
-from trialbook.workflow.leak_rows import LeakCase, leak_rows
+from trialbook.workflow.leak_rows import LeakCase, leak_rows, shared_places
 from trialbook.workflow.matrix import REPEATS, Findings, Tried, Verdict, answers_of, rows
 from trialbook.workflow.sandboxes import sandbox_for_grading
 from trialbook.workflow.starts import naming
@@ -103,11 +103,11 @@ def validate(suite: Suite, room: Room) -> Validation:
             room.cancel.set()
             pool.shutdown(cancel_futures=True)
             raise
+    folder = room.root / suite.folder
     leaks = leak_rows(
-        suite,
         [_leak_case(one) for one in prepared],
-        room.root / suite.folder,
         Store.at(room.system.cache_folder() / "objects"),
+        shared_places(suite, folder, room.registry, room.system.home()),
     )
     found: list[MatrixRow] = []
     for one in prepared:
@@ -271,8 +271,15 @@ def _leak_case(one: _Prepared) -> LeakCase:
         base=one.snapshot.tree,
         reference=one.trees.get(_REFERENCE),
         trouble=one.troubles.get(_REFERENCE, ""),
-        python=one.python if one.task.toolchain else bare_python(),
+        python=_python_of_agents(one),
     )
+
+
+def _python_of_agents(one: _Prepared) -> str | None:
+    """The interpreter that agents of a task get; None if an image is what they see."""
+    if one.task.toolchain is None:
+        return bare_python()
+    return one.python if one.task.toolchain.image is None else None
 
 
 def _starter(
