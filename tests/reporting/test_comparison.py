@@ -12,6 +12,7 @@ from tests.stats.vectors import VECTORS, A, B
 
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import PlannedConfiguration
+from trialbook.model.suite import Comparison
 from trialbook.reporting.arms import Arm, arm, changed_between_runs, what_differs
 from trialbook.reporting.comparison import Compared, compare_arms
 from trialbook.reporting.comparison_json import compared_json
@@ -27,6 +28,7 @@ from trialbook.reporting.comparison_said import (
     views,
 )
 from trialbook.reporting.results import RunResults
+from trialbook.reporting.sides import rule
 from trialbook.stats.passk import suite_pass_hat
 from trialbook.stats.verdict import Rule, Verdict
 
@@ -274,3 +276,31 @@ def test_numbers_in_words() -> None:
     assert probability(1e-9) == "less than 0.0001"
     assert probability(0.25) == "0.25"
     assert over_tasks(suite_pass_hat([], 2)) == "unknown"
+
+
+def test_an_open_run_may_be_looked_at_when_that_was_planned() -> None:
+    case = VECTORS["paired"]["ex2"]
+    cut = {
+        name: [[*one[:2], None] for one in endings(case[side])]
+        for name, side in (("current", "A"), ("cheap", "B"))
+    }
+    declared = Comparison(baseline="current", candidate="cheap", looks=(2,))
+    assert compared(a_run(cut)).verdict is Verdict.NOT_READY
+    found = compared(a_run(cut, compare=declared), rule=Rule(looks=2))
+    assert found.verdict is not Verdict.NOT_READY
+    assert found.valid is not None
+    assert found.valid.difference is not None
+    assert found.valid.difference.interval.confidence == 0.975
+    assert found.cautions[0] == "a look that was planned: after 2 rounds"
+    other = replace(declared, looks=(1,))
+    assert compared(a_run(cut, compare=other)).verdict is Verdict.NOT_READY
+
+
+def test_the_declared_rule_is_the_one_that_is_used() -> None:
+    declared = Comparison(
+        baseline="current", candidate="cheap", margin=0.1, alpha=0.01, max_collapse_share=0.3
+    )
+    found = rule([a_run({"current": endings(A), "cheap": endings(B)}, compare=declared)])
+    assert found == Rule(
+        alpha=Fraction(1, 100), margin=Fraction(1, 10), max_collapse_share=Fraction(3, 10)
+    )

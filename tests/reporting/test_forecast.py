@@ -35,8 +35,10 @@ def ran(usage: Usage | None = None) -> RunResults:
 def test_ten_tasks_three_times_detect_about_29_points() -> None:
     lines = list(said(forecast(planned(), [])))
     assert lines == [
-        ("10 tasks x 3: expect to detect about 29 points; smaller differences will come out "
-        "inconclusive"),
+        (
+            "10 tasks x 3: expect to detect about 29 points; smaller differences will come out "
+            "inconclusive"
+        ),
         "with other repetitions, with variation as is common: 47 at 1, 24 at 5, 20 at 10",
     ]
 

@@ -318,6 +318,7 @@ def test_one_pass_reports_the_mistakes_of_all_files_with_places(
         (SUITE, "configurations", ["baseline", "candidat"], "no configuration `candidat`; did you"),
         (SUITE, "compare.baseline", "base", "`base` is not among the suite's configurations; did"),
         (SUITE, "compare.baseline", "candidate", "cannot be compared with itself"),
+        (SUITE, "compare.looks", [3], "a look after 3 rounds is none before the end"),
         (SUITE, "accept", "checks and", "expected the name of a grader"),
         (SUITE, "accept", "checks or acceptance", "no task has a grader `acceptance`; add"),
         (SUITE, "toolchain", {"requirements": "r.txt"}, "there is no file `suites/ex/r.txt`"),

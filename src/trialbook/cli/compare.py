@@ -26,8 +26,8 @@ from trialbook.reporting.comparison_said import (
     views,
 )
 from trialbook.reporting.results import RunResults, load_results
-from trialbook.reporting.sides import margin, reasons_against, sides
-from trialbook.stats.verdict import Rule, Verdict
+from trialbook.reporting.sides import reasons_against, rule, sides
+from trialbook.stats.verdict import Verdict
 
 
 @click.command("compare", epilog="Example: trialbook compare 20261130T151526Z --candidate cheap")
@@ -61,7 +61,7 @@ def command(
     reasons = reasons_against(results, one, other)
     if reasons:
         return _refuse(context, reasons, as_json=as_json)
-    compared = compare_arms(results, one, other, Rule(margin=margin(results)))
+    compared = compare_arms(results, one, other, rule(results))
     if as_json:
         context.json({"comparable": True, "reasons": [], **compared_json(compared)})
     else:

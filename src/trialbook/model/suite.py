@@ -240,12 +240,20 @@ class Configuration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """How results will be compared, fixed beforehand. ``margin`` is a share (0.10 = ten points)."""
+    """How results will be compared, fixed beforehand.
+
+    ``margin`` and ``max_collapse_share`` are shares (0.10 = ten points). ``looks`` are the numbers
+    of whole rounds after which the results may be compared before all are done; each look, the
+    last one included, gets its part of ``alpha``.
+    """
 
     baseline: str
     candidate: str
     margin: float | None = None
     because: str = ""
+    alpha: float = 0.05
+    max_collapse_share: float = 0.20
+    looks: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from trialbook.model.outcome import Outcome
@@ -67,6 +67,27 @@ class Arm:
     def trials(self, of: Callable[[TaskSlots], TaskTrials]) -> tuple[TaskTrials, ...]:
         """Every task's counts by one view."""
         return tuple(of(task) for task in self.tasks)
+
+    def up_to(self, rounds: int) -> Arm:
+        """The same with its first rounds only."""
+        return replace(
+            self,
+            tasks=tuple(
+                replace(
+                    task,
+                    chains=tuple(one for one in task.chains if one.slot.repetition <= rounds),
+                )
+                for task in self.tasks
+            ),
+        )
+
+    @property
+    def whole_rounds(self) -> int:
+        """How many rounds are over: every slot of them has ended, and none waits for a person."""
+        chains = [chain for task in self.tasks for chain in task.chains]
+        undone = [one.slot.repetition for one in chains if not one.outcomes or one.pending]
+        last = max((one.slot.repetition for one in chains), default=0)
+        return min(undone) - 1 if undone else last
 
     @property
     def invalid_share(self) -> Fraction:

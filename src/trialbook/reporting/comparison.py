@@ -83,7 +83,13 @@ class Compared:
 def compare_arms(
     results: Sequence[RunResults], baseline: Arm, candidate: Arm, rule: Rule
 ) -> Compared:
-    """Compare two arms of some runs that may be compared (see `comparability.obstacles`)."""
+    """Compare two arms of some runs that may be compared (see `comparability.obstacles`).
+
+    An open run is compared at a look that its plan declares, by the rounds up to it.
+    """
+    look = _look(results, baseline, candidate)
+    if look is not None:
+        baseline, candidate = baseline.up_to(look), candidate.up_to(look)
     differs = what_differs(baseline.planned, candidate.planned)
     plain = Compared(
         baseline=baseline,
@@ -99,9 +105,20 @@ def compare_arms(
         needed=(),
         estimates=(estimates(baseline), estimates(candidate)),
         differs=tuple(differs),
-        cautions=tuple(_cautions(results, baseline, candidate, differs)),
+        cautions=(
+            *([f"a look that was planned: after {number_of(look, 'round')}"] if look else []),
+            *_cautions(results, baseline, candidate, differs),
+        ),
     )
     return plain if plain.because else _computed(plain, results)
+
+
+def _look(results: Sequence[RunResults], *arms: Arm) -> int | None:
+    """The planned look that an open run has just reached, if it has."""
+    if len(results) != 1 or results[0].plan.compare is None:
+        return None
+    rounds = min(arm.whole_rounds for arm in arms)
+    return rounds if rounds in results[0].plan.compare.looks else None
 
 
 def _computed(plain: Compared, results: Sequence[RunResults]) -> Compared:

@@ -21,8 +21,7 @@ from trialbook.reporting.comparison_said import (
 from trialbook.reporting.estimates import estimates
 from trialbook.reporting.markdown import code, prose, table
 from trialbook.reporting.results import RunResults
-from trialbook.reporting.sides import margin
-from trialbook.stats.verdict import Rule
+from trialbook.reporting.sides import rule
 
 
 def compared(results: RunResults) -> Compared | None:
@@ -33,7 +32,7 @@ def compared(results: RunResults) -> Compared | None:
     one, other = arm([results], declared.baseline), arm([results], declared.candidate)
     if one is None or other is None:
         return None
-    return compare_arms([results], one, other, Rule(margin=margin([results])))
+    return compare_arms([results], one, other, rule([results]))
 
 
 def answer_line(results: RunResults, found: Compared | None) -> Iterator[str]:

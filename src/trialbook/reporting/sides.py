@@ -11,6 +11,7 @@ from trialbook.reporting.arms import Arm, arm, changed_between_runs
 from trialbook.reporting.comparability import graded_apart, invalidated, obstacles
 from trialbook.reporting.results import RunResults
 from trialbook.reporting.wording import listed
+from trialbook.stats.verdict import Rule
 
 _PAIR = 2
 
@@ -21,10 +22,17 @@ def declared(results: Sequence[RunResults]) -> Comparison | None:
     return found.pop() if len(found) == 1 else None
 
 
-def margin(results: Sequence[RunResults]) -> Fraction | None:
-    """The margin that the plans declare; None if they declare none."""
+def rule(results: Sequence[RunResults]) -> Rule:
+    """How the plans say that results are compared; without a margin if they do not agree."""
     found = declared(results)
-    return None if found is None or found.margin is None else Fraction(str(found.margin))
+    if found is None:
+        return Rule()
+    return Rule(
+        alpha=Fraction(str(found.alpha)),
+        margin=None if found.margin is None else Fraction(str(found.margin)),
+        max_collapse_share=Fraction(str(found.max_collapse_share)),
+        looks=len(found.looks) + 1,
+    )
 
 
 def sides(

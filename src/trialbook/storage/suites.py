@@ -205,6 +205,16 @@ def _check_comparison(reading: Reading, document: Document, listed: Sequence[str
     if sides["baseline"] and sides["baseline"] == sides["candidate"]:
         message = "a configuration cannot be compared with itself"
         reading.at(document, ("compare", "candidate"), message, "name another one")
+    _check_looks(reading, document)
+
+
+def _check_looks(reading: Reading, document: Document) -> None:
+    repetitions = value_of(document, ("repetitions",), int) or DEFAULT_REPETITIONS
+    for index, look in enumerate(value_of(document, ("compare", "looks"), list) or []):
+        if isinstance(look, int) and look >= repetitions:
+            message = f"a look after {look} rounds is none before the end: there are {repetitions}"
+            hint = "leave it out; the end is always a look"
+            reading.at(document, ("compare", "looks", index), message, hint)
 
 
 def _check_policy(reading: Reading, document: Document, tasks: Sequence[TaskFile]) -> None:
@@ -258,7 +268,7 @@ def _build(found: _Found, document: Document) -> Suite:
         limits_are_failures=written.get("limits_are_failures", True),
         artifacts=_artifacts(written),
         rerun=dict(written.get("rerun", {})),
-        compare=Comparison(**compare) if compare else None,
+        compare=_comparison(compare) if compare else None,
         waivers=build_waivers(document),
         severities={
             kind: SightingSeverity(said) for kind, said in written.get("sightings", {}).items()
@@ -266,6 +276,10 @@ def _build(found: _Found, document: Document) -> Suite:
         description=written.get("description", ""),
         files=reading.digests("suite"),
     )
+
+
+def _comparison(written: Mapping[str, Any]) -> Comparison:
+    return Comparison(**{**written, "looks": tuple(written.get("looks", ()))})
 
 
 def _artifacts(written: Mapping[str, Any]) -> ArtifactPolicy:

@@ -12,7 +12,7 @@ from trialbook.reporting.arms import Arm, arm
 from trialbook.reporting.gate import Gated, gate
 from trialbook.reporting.historical import obstacles_of_age
 from trialbook.reporting.results import RunResults, load_results
-from trialbook.reporting.sides import declared, margin, reasons_against, sides
+from trialbook.reporting.sides import declared, reasons_against, rule, sides
 from trialbook.stats.gate import STAGE_REPETITIONS
 from trialbook.storage.reader import Reader
 from trialbook.workflow.evaluate import Bench, start_run
@@ -61,7 +61,7 @@ def judge(reader: Reader, runs: Sequence[str], wish: GateWish) -> Judged:
             reasons += obstacles_of_age(old.plan, run.plan, one.name, other.name)
     if reasons:
         return Judged(suite=suite, gated=None, reasons=tuple(dict.fromkeys(reasons)))
-    return Judged(suite=suite, gated=gate(one, other, margin(results)), reasons=())
+    return Judged(suite=suite, gated=gate(one, other, rule(results).margin), reasons=())
 
 
 def _then_and_now(
