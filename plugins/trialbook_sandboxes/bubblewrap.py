@@ -22,6 +22,7 @@ from trialbook.api import (
     Policy,
     ProcessResult,
     Spawn,
+    install_command,
     operator_environment,
 )
 from trialbook_sandboxes import cgroups, probing
@@ -68,7 +69,7 @@ class BubblewrapSandbox:
             if version.numbers < _OLDEST:
                 return _unusable(
                     f"bubblewrap {version.text} is too old",
-                    "install bubblewrap 0.8.0 or newer",
+                    f"install bubblewrap 0.8.0 or newer: {install_command('bubblewrap')}",
                 )
             who = identity(operator_environment())
             _tools(who)
@@ -246,7 +247,7 @@ def _tools(who: Identity) -> None:
     if missing:
         raise EnvironmentProblem(
             f"{', '.join(missing)} is not installed, and bubblewrap is started by way of it",
-            hint="install util-linux and coreutils",
+            hint=install_command("util-linux", "coreutils"),
         )
 
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trialbook.api import Command, EnvironmentProblem, ProcessResult, Spawn
+from trialbook.api import Command, EnvironmentProblem, ProcessResult, Spawn, install_command
 from trialbook_sandboxes.probing import said_by
 from trialbook_sandboxes.skeleton import image_name, skeleton
 
@@ -35,7 +35,6 @@ _CLIENT_NAMES = frozenset(
         "DBUS_SESSION_BUS_ADDRESS",
     )
 )
-_INSTALL = "install podman with runc (Debian, Ubuntu: apt install podman runc), or docker"
 _TAIL = 300
 _MOST_FILES = 4096
 _MOST_PROCESSES = 4096
@@ -162,7 +161,24 @@ def _find(kinds: Sequence[str], client: Mapping[str, str], spawn: Spawn) -> Engi
                 )
             with_runtime = f" with {options[-1]}" if "--runtime" in options else ""
             reasons.append(f"{kind}{with_runtime}: {trouble}")
-    raise EnvironmentProblem("; ".join(reasons), hint=_INSTALL)
+    raise EnvironmentProblem("; ".join(reasons), hint=_advice("; ".join(reasons), client))
+
+
+def _advice(reasons: str, environment: Mapping[str, str]) -> str:
+    """What makes an engine work, as a command to type where that can be told."""
+    root = "" if os.geteuid() == 0 else "sudo "
+    if "cgroups in hybrid mode" in reasons and shutil.which("runc", path=_PATH) is None:
+        return install_command("runc")
+    if "permission denied" in reasons and "docker" in reasons and root:
+        return f"{root}usermod -aG docker $USER, and log in again"
+    if "podman is not installed" in reasons:
+        return install_command("podman", "runc", "uidmap")
+    if "Cannot connect to the Docker daemon" in reasons:
+        if environment.get("DOCKER_HOST"):
+            return "start the server that DOCKER_HOST names, or unset DOCKER_HOST"
+        by_systemd = Path("/run/systemd/system").is_dir()
+        return f"{root}systemctl start docker" if by_systemd else f"{root}service docker start"
+    return "see what `podman run --rm --network none IMAGE true` says"
 
 
 def _variants(kind: str) -> list[tuple[str, ...]]:

@@ -18,6 +18,7 @@ from trialbook.api import (
     ProcessResult,
     Sandbox,
     Spawn,
+    install_command,
 )
 
 _PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -33,17 +34,11 @@ _WHAT = {
     "userns": "a user namespace can be made inside",
 }
 
-_ADVICE = (
-    (
-        ("uid map", "new namespace", "Operation not permitted", "user namespace"),
-        (
-            "let unprivileged users make user namespaces: sysctl user.max_user_namespaces, "
-            "kernel.unprivileged_userns_clone=1, or on Ubuntu 24.04 "
-            "kernel.apparmor_restrict_unprivileged_userns=0 (or an AppArmor profile for bwrap); "
-            "in most containers it cannot work at all"
-        ),
-    ),
-    (("disable-userns",), "install bubblewrap 0.8.0 or newer, not setuid"),
+_NO_NAMESPACE = ("uid map", "new namespace", "Operation not permitted", "user namespace")
+_SETTINGS = (
+    ("user/max_user_namespaces", "0", "15000"),
+    ("kernel/unprivileged_userns_clone", "0", "1"),
+    ("kernel/apparmor_restrict_unprivileged_userns", "1", "0"),
 )
 
 PROBE = r"""
@@ -82,7 +77,7 @@ def version_of(program: str, spawn: Spawn, path: str = _PATH) -> Version:
         package = "bubblewrap" if program == "bwrap" else program
         raise EnvironmentProblem(
             f"{package} is not installed" if missing else f"{program} --version failed: {said!r}",
-            hint=f"install {package} (Debian, Ubuntu: apt install {package})",
+            hint=install_command(package),
         )
     numbers = tuple(int(part or 0) for part in found.groups())
     return Version(text=found[0].decode(), numbers=numbers)
@@ -156,12 +151,31 @@ def probe(sandbox: Sandbox, spawn: Spawn, script: str = PROBE) -> Probed:
         return Probed(trouble=trouble, said=tuple(lines))
 
 
-def advice(trouble: str) -> str:
-    """What to do about a sandbox that does not come up, by what it said."""
-    for words, hint in _ADVICE:
-        if any(word in trouble for word in words):
-            return hint
-    return ""
+def advice(trouble: str, settings: Path = Path("/proc/sys")) -> str:
+    """What to do about a sandbox that does not come up, by what it said; the command to type."""
+    if "disable-userns" in trouble:
+        return f"install bubblewrap 0.8.0 or newer, not setuid: {install_command('bubblewrap')}"
+    if not any(word in trouble for word in _NO_NAMESPACE):
+        return ""
+    root = "" if os.geteuid() == 0 else "sudo "
+    commands = [
+        f"{root}sysctl -w {name.replace('/', '.')}={right}"
+        for name, wrong, right in _SETTINGS
+        if _setting(settings / name) == wrong
+    ]
+    if commands:
+        return f"let unprivileged users make user namespaces: {' && '.join(commands)}"
+    return (
+        "this host lets nobody make user namespaces; inside of a container, run trialbook outside "
+        "of it, or start that one with --security-opt seccomp=unconfined"
+    )
+
+
+def _setting(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
 
 
 def tail(path: Path, size: int) -> str:

@@ -103,6 +103,7 @@ __all__ = [
     "check_schema",
     "claims_of",
     "cost_of",
+    "install_command",
     "load_schema",
     "money",
     "operator_environment",
@@ -127,6 +128,11 @@ def operator_environment() -> Mapping[str, str]:
     Nothing of it may get into a sandbox: what a trial's processes get stands in their `Command`.
     """
     return System().environ
+
+
+def install_command(*packages: str) -> str:
+    """The command line that installs packages on this host, for a hint that can be typed."""
+    return System().install_command(*packages)
 
 
 # --- sandboxes -------------------------------------------------------------------------------

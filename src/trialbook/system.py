@@ -8,11 +8,21 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+
+_PACKAGE_MANAGERS = {
+    "apt-get": "apt-get install -y",
+    "dnf": "dnf install -y",
+    "zypper": "zypper install -y",
+    "pacman": "pacman -S --noconfirm",
+    "apk": "apk add",
+    "brew": "brew install",
+}
 
 
 def _now() -> datetime:
@@ -51,6 +61,15 @@ class System:
         """Where the fresh folders of trials are made; gone after each trial."""
         chosen = self.environ.get("TRIALBOOK_WORK") or self.environ.get("TMPDIR") or "/tmp"  # noqa: S108
         return Path(chosen).absolute()
+
+    def install_command(self, *packages: str) -> str:
+        """The command line that installs packages here, by the package manager that is found."""
+        path, words = self.environ.get("PATH"), " ".join(packages)
+        for program, command in _PACKAGE_MANAGERS.items():
+            if shutil.which(program, path=path):
+                root = os.geteuid() == 0 or program == "brew"
+                return f"{'' if root else 'sudo '}{command} {words}"
+        return f"install {words}"
 
     def home(self) -> Path:
         """The operator's home; only ever read for git's own configuration and the cache."""

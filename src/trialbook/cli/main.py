@@ -27,6 +27,7 @@ from trialbook.system import System, timestamp
 COMMANDS: dict[str, tuple[str, str]] = {
     "amend": ("trialbook.cli.amend", "Correct a trial by a record of its own."),
     "compare": ("trialbook.cli.compare", "Compare two configurations of locked runs."),
+    "doctor": ("trialbook.cli.doctor", "Say what this machine can do, and what to fix."),
     "eval": ("trialbook.cli.evaluate", "Run a suite and commit every trial to the ledger."),
     "gate": ("trialbook.cli.gate", "Say whether a change made a configuration worse."),
     "grade": ("trialbook.cli.grade", "Grade a folder as it is, without an agent."),

@@ -37,7 +37,10 @@ RECORD_KINDS = (
 )
 """What the program writes."""
 
-SCHEMA_KINDS = (*AUTHORED_KINDS, *RECORD_KINDS)
+ANSWER_KINDS = ("doctor",)
+"""What commands print with ``--json``, where that is described."""
+
+SCHEMA_KINDS = (*AUTHORED_KINDS, *RECORD_KINDS, *ANSWER_KINDS)
 
 _WHOLE: Any = object()
 

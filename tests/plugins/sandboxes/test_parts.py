@@ -15,7 +15,7 @@ import pytest
 
 from trialbook.api import Command, EnvironmentProblem, Policy
 from trialbook.process import run
-from trialbook_sandboxes import cgroups
+from trialbook_sandboxes import cgroups, probing
 from trialbook_sandboxes.engines import new_name, this_host, working_engine
 from trialbook_sandboxes.identity import Identity, identity
 from trialbook_sandboxes.mounts import Mount, mounts_of, shows
@@ -376,4 +376,27 @@ def test_an_engine_that_does_not_answer_says_why_and_what_to_install() -> None:
     environment = {"TRIALBOOK_CONTAINER": "docker", "DOCKER_HOST": "unix:///no/such/socket"}
     with pytest.raises(EnvironmentProblem, match="docker") as caught:
         working_engine(environment, run)
-    assert "apt install podman" in caught.value.hint
+    assert "DOCKER_HOST" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "command"),
+    [
+        ("user/max_user_namespaces", "0", "sysctl -w user.max_user_namespaces=15000"),
+        (
+            "kernel/apparmor_restrict_unprivileged_userns",
+            "1",
+            "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
+        ),
+    ],
+)
+def test_a_setting_that_is_in_the_way_is_told_as_the_command_that_changes_it(
+    name: str, wrong: str, command: str, tmp_path: Path
+) -> None:
+    trouble = "a command inside did not run: bwrap: setting up uid map: Permission denied"
+    (tmp_path / name).parent.mkdir()
+    (tmp_path / name).write_text(f"{wrong}\n")
+    assert command in probing.advice(trouble, tmp_path)
+    (tmp_path / name).write_text("63000\n" if wrong == "0" else "0\n")
+    assert "sysctl" not in probing.advice(trouble, tmp_path)
+    assert probing.advice("something else", tmp_path) == ""
