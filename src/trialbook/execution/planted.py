@@ -64,7 +64,11 @@ def _settings(git: Path) -> Iterator[Sighting]:
             key, _, value = line.partition("=")
             setting = f"{section}.{key.strip().lower()}"
             said = value.strip().strip('"')
-            if _RUNS.fullmatch(setting) and said not in _HARMLESS.get(setting, set()):
+            if (
+                key.strip()
+                and _RUNS.fullmatch(setting)
+                and said not in _HARMLESS.get(setting, set())
+            ):
                 yield _sighting(
                     f".git/{name}", f"it sets {setting[:_EXCERPT]}", number, line.strip()
                 )

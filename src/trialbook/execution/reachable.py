@@ -129,7 +129,8 @@ def files_below(root: Path) -> Iterator[tuple[bytes, os.stat_result]]:
         try:
             with os.scandir(top + b"/" + prefix) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)
-        except (FileNotFoundError, NotADirectoryError):
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
+            # Where whoever runs trialbook cannot read, no agent of theirs can.
             continue
         except OSError as error:
             raise EnvironmentProblem(
@@ -138,7 +139,10 @@ def files_below(root: Path) -> Iterator[tuple[bytes, os.stat_result]]:
             ) from error
         for entry in entries:
             path = prefix + entry.name
-            status = entry.stat(follow_symlinks=False)
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except OSError:
+                continue
             if stat.S_ISDIR(status.st_mode):
                 pending.append(path + b"/")
             elif stat.S_ISREG(status.st_mode):

@@ -79,11 +79,11 @@ class TrialWorker:
                 return Outcome.CANCELLED, "the run was stopped", False
             return Outcome.ENVIRONMENT_FAILURE, found.trouble or "nothing is known", False
         fixed = class_of(result, spec.task, changed=change.anything)
+        if fixed is None and self._cancel.is_set() and not _all_graded(found.grades):
+            return Outcome.CANCELLED, "the run was stopped before grading was done", False
         broken = violations(found.sightings)
         if broken and fixed not in GOES_BEFORE_VIOLATIONS:
             return Outcome.POLICY_VIOLATION, violation_reason(broken), False
-        if fixed is None and self._cancel.is_set() and not _all_graded(found.grades):
-            return Outcome.CANCELLED, "the run was stopped before grading was done", False
         if fixed is not None and (fixed not in LIMIT_OUTCOMES or not found.grades):
             return fixed, _reason(fixed, result.message), False
         limit = None

@@ -70,6 +70,7 @@ def _seen(subject: TamperSubject, objects: Objects) -> Iterator[Sighting]:
         brief=subject.task.brief,
         open_texts=lambda: _open_texts(subject.baseline, objects),
     )
+    trees = _Trees(objects)
     read = lines = 0
     links: dict[bytes, bytes] = {}
     for number, changed in enumerate(subject.changed):
@@ -78,8 +79,8 @@ def _seen(subject: TamperSubject, objects: Objects) -> Iterator[Sighting]:
             yield _unseen(f"{left} of {len(subject.changed)} changed files were not looked into")
             break
         old_path = changed.old_path or changed.path
-        before = _entry(objects, subject.baseline, old_path)
-        after = _entry(objects, subject.candidate, changed.path)
+        before = trees.at(subject.baseline, old_path)
+        after = trees.at(subject.candidate, changed.path)
         if after is not None and after.mode == SYMLINK:
             links[text_to_path(changed.path)] = objects.blob(after.oid)
         old, new = _content(objects, before), _content(objects, after)
@@ -101,16 +102,26 @@ def _seen(subject: TamperSubject, objects: Objects) -> Iterator[Sighting]:
     yield from leaving(links)
 
 
-def _entry(objects: Objects, tree: str, path: str) -> TreeEntry | None:
-    """What stands at a path of a tree, folders and submodules aside."""
-    here: str | None = tree
-    found: TreeEntry | None = None
-    for name in text_to_path(path).split(b"/"):
-        if here is None:
-            return None
-        found = next((entry for entry in objects.tree(here) if entry.name == name), None)
-        here = found.oid if found is not None and found.mode == DIRECTORY else None
-    return None if found is None or found.mode in (DIRECTORY, GITLINK) else found
+class _Trees:
+    """Finds what stands at paths of trees; each folder is read once."""
+
+    def __init__(self, objects: Objects) -> None:
+        self._objects = objects
+        self._known: dict[str, dict[bytes, TreeEntry]] = {}
+
+    def at(self, tree: str, path: str) -> TreeEntry | None:
+        """The file or link at a path, if there is one."""
+        here: str | None = tree
+        found: TreeEntry | None = None
+        for name in text_to_path(path).split(b"/"):
+            found = None if here is None else self._folder(here).get(name)
+            here = found.oid if found is not None and found.mode == DIRECTORY else None
+        return None if found is None or found.mode in (DIRECTORY, GITLINK) else found
+
+    def _folder(self, oid: str) -> dict[bytes, TreeEntry]:
+        if oid not in self._known:
+            self._known[oid] = {entry.name: entry for entry in self._objects.tree(oid)}
+        return self._known[oid]
 
 
 def _content(objects: Objects, entry: TreeEntry | None) -> bytes | None:
