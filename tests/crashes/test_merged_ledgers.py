@@ -152,7 +152,7 @@ def test_a_slot_that_both_run_again_is_merged_up_to_there_as_the_page_on_merging
     a.git("merge", "--abort")
     path = f":(glob)runs/**/{run}/first/good/r2.rerun1/trial.json"
     added = a.git("log", "-1", "--format=%H", "--diff-filter=A", "other", "--", path)
-    merge(a, f"{added}^")
+    merge(a, f"{added.strip()}^")
     check_clean(a)
     a.run("verify", check=0)
 

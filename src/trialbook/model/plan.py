@@ -23,6 +23,12 @@ LOCKED = "locked"
 """What a plan and its trials may be: see `Plan`."""
 
 
+def trial_folder(task: str, configuration: str, repetition: int, rerun: int = 0) -> str:
+    """The folder of a trial in its run; ``rerun`` is 0 for a slot's first one."""
+    first = f"{task}/{configuration}/r{repetition}"
+    return first if rerun == 0 else f"{first}.rerun{rerun}"
+
+
 class SlotKey(NamedTuple):
     """One cell of a plan: task, configuration and repetition (counted from 1)."""
 
@@ -33,11 +39,11 @@ class SlotKey(NamedTuple):
     @property
     def path(self) -> str:
         """The slot's folder inside a run."""
-        return f"{self.task}/{self.configuration}/r{self.repetition}"
+        return trial_folder(*self)
 
     def trial_path(self, rerun: int = 0) -> str:
         """The folder of the slot's first trial, or of its ``rerun``-th replacement."""
-        return self.path if rerun == 0 else f"{self.path}.rerun{rerun}"
+        return trial_folder(*self, rerun)
 
 
 def order_key(seed: str, suite: str, *parts: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from trialbook.model.client import Claim, Denial, Trouble
 from trialbook.model.evidence import Sighting, SightingSeverity
 from trialbook.model.outcome import Outcome
-from trialbook.model.plan import SlotKey
+from trialbook.model.plan import SlotKey, trial_folder
 from trialbook.model.prices import PriceTable
 from trialbook.model.suite import OPEN, ArtifactPolicy, Configuration, Limits, Task
 from trialbook.model.toolchain import ToolchainUse
@@ -245,7 +245,7 @@ class Trial:
     @property
     def path(self) -> str:
         """The trial's folder inside its run."""
-        return self.slot.trial_path(self.rerun)
+        return trial_folder(self.task, self.configuration, self.repetition, self.rerun)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,6 +43,18 @@ def entry_of(raw: bytes) -> Entry:
     return _entry(Entry, (name, _MODES.get(mode) or int(mode, 8), raw[-_ID:]))
 
 
+def split_tree(data: bytes) -> list[bytes]:
+    """The entries of a tree as they stand in its bytes.
+
+    Raises:
+        DamagedObject: these are no tree's bytes.
+    """
+    entries = _ENTRY.findall(data)
+    if sum(map(len, entries)) != len(data):
+        raise DamagedObject("is no tree")
+    return entries
+
+
 class MissingObject(TrialbookError):
     """An object that is referred to and is not there."""
 
@@ -111,11 +123,7 @@ class RawObjects:
         Raises:
             MissingObject, DamagedObject: as `read`.
         """
-        data = self.read(oid, TREE)
-        entries = _ENTRY.findall(data)
-        if sum(map(len, entries)) != len(data):
-            raise DamagedObject("is no tree")
-        return entries
+        return split_tree(self.read(oid, TREE))
 
     def _find(self, oid: bytes) -> tuple[int, bytes]:
         found = self._packed(oid) or self._loose(oid)

@@ -132,7 +132,7 @@ class HistoryWalk:
     def _compare_line(self, place: _Place, child: bytes | None, parent: bytes) -> None:
         """A folder with one parent: go down for as long as one folder in it is all that differs."""
         while child != parent:
-            now, old = self._read(child, place), self._read(parent, place)
+            old, now = self._read(parent, place), self._read(child, place, parent)
             if now is None or old is None:
                 return
             fresh, gone = now - old, old - now
@@ -238,8 +238,12 @@ class HistoryWalk:
             self._findings.fault(Code.TRIAL_TWICE, detail, path=path, commit=self._commit.hex())
         return len(records) > 1
 
-    def _read(self, oid: bytes | None, place: _Place) -> frozenset[bytes] | None:
-        return frozenset() if oid is None else self._trees.entries(oid, place.path, self._commit)
+    def _read(
+        self, oid: bytes | None, place: _Place, like: bytes | None = None
+    ) -> frozenset[bytes] | None:
+        if oid is None:
+            return frozenset()
+        return self._trees.entries(oid, place.path, self._commit, like)
 
     def _level_below(self, place: _Place, entry: Entry) -> Level | None:
         """The level of a folder that is to be opened; None for files and for what is no record."""
