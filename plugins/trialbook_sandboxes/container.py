@@ -42,7 +42,7 @@ from trialbook_sandboxes.images import ready_image
 from trialbook_sandboxes.mounts import Mount, mounts_of, system_folders, system_mounts
 from trialbook_sandboxes.programs import trouble_with
 from trialbook_sandboxes.staging import Private, hand_over, private_folder, unreadable
-from trialbook_sandboxes.way_out import led_out, processes_of, socket_mounts
+from trialbook_sandboxes.way_out import processes_of, socket_mounts, way_laid
 
 TEMPORARY_BYTES = 512_000_000
 """The size of ``/tmp``, and of each scratch folder; it is memory, and counts as such."""
@@ -157,7 +157,7 @@ class ContainerSandbox:
                 *_holding(engine, policy, who),
                 *_showing(policy, inside),
                 *("--workdir", str(command.cwd), "--entrypoint", "/bin/sh"),
-                *(policy.image or engine.image, str(_START), *led_out(policy, command.argv)),
+                *(policy.image or engine.image, str(_START), *command.argv),
             ]
             try:
                 result = spawn(
@@ -230,7 +230,7 @@ def _made(command: Command, policy: Policy, private: Private, who: Identity) -> 
     """The files that are made for this start: a few of ``/etc``, and the first process's script."""
     home = command.environment.get("HOME", "/")
     made = made_mounts(private, uid=who.uid, gid=who.gid, home=home)
-    text = _script(command.environment, in_image=policy.image is not None)
+    text = _script(command.environment, way_laid(policy), in_image=policy.image is not None)
     script = private.write("start", text, 0o400)
     status = private.write("status", "", 0o600)
     if who.dropped:
@@ -244,7 +244,7 @@ def _made(command: Command, policy: Policy, private: Private, who: Identity) -> 
     ]
 
 
-def _script(environment: Mapping[str, str], *, in_image: bool) -> str:
+def _script(environment: Mapping[str, str], way: str, *, in_image: bool) -> str:
     # By file, since an engine's arguments are in every list of processes, secrets included.
     lines = ["unset HOSTNAME container HOME TERM", "own=$PATH" if in_image else "own="]
     for name, value in environment.items():
@@ -254,7 +254,7 @@ def _script(environment: Mapping[str, str], *, in_image: bool) -> str:
         before = "${own:+$own:}" if name == "PATH" else ""
         lines.append(f"export {name}={before}{shlex.quote(value)}")
     lines.append("unset own")
-    return "\n".join((*lines, *((_THERE,) if in_image else ()), _FIRST))
+    return "\n".join((*lines, *((_THERE,) if in_image else ()), way, _FIRST))
 
 
 def _judged(

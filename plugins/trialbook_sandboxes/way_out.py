@@ -25,12 +25,18 @@ def socket_mounts(policy: Policy) -> list[Mount]:
     return [Mount(source=policy.proxy, target=policy.proxy.absolute())]
 
 
-def led_out(policy: Policy, argv: Sequence[str]) -> list[str]:
-    """The command line that lays the way to the proxy first, if there is one.
+def way_laid(policy: Policy) -> str:
+    """The line of a shell script that lays the way to the proxy; empty if there is none.
 
-    The forwarder goes on in a session of its own; the command takes the place of the shell.
+    The forwarder goes on by itself when the line is done.
     """
     if policy.proxy is None or not policy.forwarder:
-        return list(argv)
+        return ""
     lay = shlex.join((*policy.forwarder, str(policy.proxy.absolute())))
-    return ["/bin/sh", "-c", f'{lay} </dev/null || exit 1\nexec "$@"', "sh", *argv]
+    return f"{lay} </dev/null || exit 1"
+
+
+def led_out(policy: Policy, argv: Sequence[str]) -> list[str]:
+    """The command line with the way laid first; the command takes the place of the shell."""
+    lay = way_laid(policy)
+    return ["/bin/sh", "-c", f'{lay}\nexec "$@"', "sh", *argv] if lay else list(argv)

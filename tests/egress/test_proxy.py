@@ -179,6 +179,20 @@ def test_a_resolver_that_hangs_holds_nobody_up(scene: Scene) -> None:
     hanging.set()
 
 
+def test_trouble_that_nobody_thought_of_ends_one_request_and_is_on_record(scene: Scene) -> None:
+    def resolve(name: str, port: int) -> list[str]:
+        raise RuntimeError("no resolver")
+
+    scene.serve(answer, address="10.1.2.3")
+    scene.net.resolve = resolve  # type: ignore[method-assign]
+    client = scene.way("odd.test:80", "10.1.2.3:80")
+    assert client.get("http://odd.test/") == b""
+    assert client.get("http://10.1.2.3/").endswith(b"body")
+    found = rows(client.way, 2)
+    assert found[0]["reason"] == "unexpected RuntimeError: no resolver"
+    assert found[0]["verdict"] == "failed"
+
+
 # --- one request a connection -----------------------------------------------------------------
 
 
@@ -302,6 +316,25 @@ def test_a_tunnel_carries_bytes_both_ways_also_after_one_side_has_ended(scene: S
         assert everything(connection) == b"fedcba"
     (row,) = rows(client.way)
     assert (row["sent"], row["received"], row["method"]) == (6, 6, "CONNECT")
+
+
+def test_who_is_slow_to_read_gets_everything_also_after_both_sides_have_ended(
+    scene: Scene,
+) -> None:
+    def late(connection: socket.socket) -> None:
+        everything(connection)
+        connection.sendall(b"x" * 3_000_000)
+
+    scene.serve(late, "api.test", port=443)
+    client = scene.way("api.test", ceilings={"idle_seconds": 10, "half_seconds": 10})
+    with tunnel(client, "api.test") as connection:
+        connection.shutdown(socket.SHUT_WR)
+        time.sleep(0.5)
+        got = 0
+        while data := connection.recv(10_000):
+            got += len(data)
+            time.sleep(0.001)
+        assert got == 3_000_000
 
 
 def test_large_streams_arrive_whole_without_being_held(scene: Scene) -> None:

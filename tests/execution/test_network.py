@@ -55,7 +55,7 @@ def test_a_list_comes_with_a_socket_and_what_leads_to_it(room: Room) -> None:
         policy = access.over(Policy(readable=(Path("/x"),)))
         assert policy.proxy == room.proxy
         assert list(room.proxy.parent.iterdir()) == [room.proxy]
-        assert policy.forwarder[-1] == str(room.forwarder)
+        assert str(room.forwarder) in policy.forwarder
         assert room.forwarder in policy.readable
         assert Path("/x") in policy.readable
         assert room.forwarder.stat().st_mode & 0o777 == 0o644

@@ -80,6 +80,7 @@ class Log:
         """Count a request that is over, and keep its row while there is room."""
         row.host = None if row.host is None else _printable(row.host)
         row.method = _printable(row.method)
+        row.reason = _printable(row.reason)
         row.seconds = round(row.seconds, 3)
         self.verdicts[row.verdict] += 1
         self.sent += row.sent

@@ -134,10 +134,11 @@ class Proxy:
                 client.writer.write(PONG)
                 await client.close(self.ceilings.goodbye_seconds)
                 return
+            await self._judged(client, data, row)
         except _Failed as failure:
             await self._refuse(client, row, failure.status, str(failure))
-        else:
-            await self._judged(client, data, row)
+        except Exception as error:  # noqa: BLE001 - one request's trouble is told, and no other's
+            row.reason = f"unexpected {type(error).__name__}: {error}"
         finally:
             row.seconds = loop.time() - began
             if row.reason or row.verdict is Verdict.ALLOWED:
@@ -154,9 +155,6 @@ class Proxy:
         except Forbidden as error:
             row.verdict = Verdict.REFUSED
             await self._refuse(client, row, "403 Forbidden", str(error))
-            return
-        except _Failed as failure:
-            await self._refuse(client, row, failure.status, str(failure))
             return
         except asyncio.CancelledError:
             row.reason = "the trial was over"
@@ -321,10 +319,11 @@ async def _in_thread(work: Callable[[], list[str]]) -> list[str]:
             answer.set_result(result or [])
 
     def run() -> None:
-        result, error = None, None
+        result: list[str] | None = None
+        error: Exception | None = None
         try:
             result = work()
-        except (OSError, ValueError) as problem:
+        except Exception as problem:  # noqa: BLE001 - it is raised where it is waited for
             error = problem
         with contextlib.suppress(RuntimeError):  # the loop is over
             loop.call_soon_threadsafe(give, result, error)

@@ -23,10 +23,14 @@ class Idle(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """Both ends of a connection."""
+    """Both directions of a connection."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
+
+    def __post_init__(self) -> None:
+        # To drain is to hand everything to the system: what ends afterwards loses nothing.
+        self.writer.transport.set_write_buffer_limits(high=0)
 
     def end(self) -> None:
         """End it at once; what it was still going to send is dropped."""

@@ -26,6 +26,24 @@ from trialbook.model.hosts import HostError
 FORWARDER = Path(forward.__file__)
 """The script that makes the proxy reachable inside; it needs the standard library only."""
 
+_FORWARD = f"""\
+for python in "$1" python3; do
+  command -v "$python" >/dev/null && "$python" -I -S -B "$2" "$3" && exit 0
+done
+command -v socat >/dev/null || {{
+  echo "it takes python3 or socat to reach the proxy" >&2
+  exit 1
+}}
+socat TCP-LISTEN:{forward.PORT},bind={forward.HOST},fork,reuseaddr UNIX-CONNECT:"$3" \\
+  </dev/null >/dev/null 2>&1 &
+for try in 1 2 3 4 5 6 7 8 9 10; do
+  printf 'OPTIONS * HTTP/1.1\\r\\nHost: proxy\\r\\n\\r\\n' |
+    socat -t 20 - TCP:{forward.HOST}:{forward.PORT} 2>/dev/null | grep -q " 204 " && exit 0
+  sleep 0.1
+done
+echo "the way to the proxy cannot be laid" >&2
+exit 1
+"""
 _START_SECONDS = 20.0
 _END_SECONDS = 10.0
 _BACKLOG = 64
@@ -68,8 +86,12 @@ def proxy_environment(allow: Iterable[str]) -> Mapping[str, str]:
 
 
 def forwarder_command(python: str, script: Path) -> tuple[str, ...]:
-    """The command that makes the proxy reachable inside; the socket's path is its last argument."""
-    return (python, "-I", "-S", "-B", str(script))
+    """The command that makes the proxy reachable inside; the socket's path is its last argument.
+
+    Where the files of the host are not there, ``python`` may not run; then it is a Python of what
+    is there, or ``socat``.
+    """
+    return ("/bin/sh", "-c", _FORWARD, "sh", python, str(script))
 
 
 @contextmanager
@@ -116,12 +138,17 @@ class _Serving:
         self._proxy = proxy
         self._listener = listener
         self._ready = threading.Event()
+        self._trouble = ""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
 
     def _run(self) -> None:
-        with self._listener:
-            asyncio.run(self._serve())
+        try:
+            with self._listener:
+                asyncio.run(self._serve())
+        except OSError as error:
+            self._trouble = str(error)
+            self._ready.set()
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -143,8 +170,9 @@ class _Serving:
             EnvironmentProblem: it does not.
         """
         self._thread.start()
-        if not self._ready.wait(_START_SECONDS):
-            raise EnvironmentProblem("the proxy for the network does not start")
+        if not self._ready.wait(_START_SECONDS) or self._trouble:
+            why = self._trouble or "it takes too long"
+            raise EnvironmentProblem(f"the proxy for the network cannot be started: {why}")
 
     def end(self) -> None:
         """Stop, and wait for it, but not forever."""

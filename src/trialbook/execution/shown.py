@@ -15,6 +15,7 @@ from trialbook.model.suite import Configuration
 from trialbook.model.trial import TrialSpec
 
 _HOME = "~/"
+_HINT = "correct `readable` in the configuration, or install the client where it says"
 
 
 def shown_to(agent: Agent, spec: TrialSpec, home: Path) -> tuple[Path, ...]:
@@ -29,9 +30,11 @@ def shown_to(agent: Agent, spec: TrialSpec, home: Path) -> tuple[Path, ...]:
         EnvironmentProblem: one is not there, or would show what no agent may see.
     """
     found = dict.fromkeys(named_paths(agent, spec.configuration, home))
-    kept = [Path(spec.suite_folder).parents[1], Path(spec.cache), Path(spec.work)]
+    ledger = Path(spec.suite_folder).parents[1]
     for path in found:
-        _check(path, home, kept)
+        _check(path)
+        for real in (path.absolute(), path.resolve()):
+            _keep_from(real, home, (ledger, Path(spec.cache)), Path(spec.work))
     return tuple(found)
 
 
@@ -44,23 +47,25 @@ def named_paths(agent: Agent, configuration: Configuration, home: Path) -> Itera
         yield from map(Path, of_agent(configuration.parameters))
 
 
-def _check(path: Path, home: Path, kept: Iterable[Path]) -> None:
-    hint = "correct `readable` in the configuration, or install the client where it says"
+def _check(path: Path) -> None:
     if not path.is_absolute():
         raise EnvironmentProblem(f"{path} is to be shown to the agent and is no whole path")
     if not path.exists():
         raise EnvironmentProblem(
-            f"{path} is to be shown to the agent, and is not on this host", hint=hint
+            f"{path} is to be shown to the agent, and is not on this host", hint=_HINT
         )
-    for real in {path.absolute(), path.resolve()}:
-        if home.resolve().is_relative_to(real):
+
+
+def _keep_from(real: Path, home: Path, closed: Iterable[Path], rooms: Path) -> None:
+    """Refuse what lies in a closed place, and what has one, a home or the trials' rooms in it."""
+    for place in closed:
+        if real.is_relative_to(place.resolve()) or place.resolve().is_relative_to(real):
             raise EnvironmentProblem(
-                f"{path} would show the agent the home of whoever runs trialbook",
+                f"{real} would show the agent what trialbook keeps in {place}", hint=_HINT
+            )
+    for place, what in ((home, "the home of whoever runs trialbook"), (rooms, "other trials")):
+        if place.resolve().is_relative_to(real):
+            raise EnvironmentProblem(
+                f"{real} would show the agent {what}",
                 hint="name the folder below it that the client is installed in",
             )
-        for place in kept:
-            inner = place.resolve()
-            if real.is_relative_to(inner) or inner.is_relative_to(real):
-                raise EnvironmentProblem(
-                    f"{path} would show the agent what trialbook keeps in {place}", hint=hint
-                )

@@ -355,6 +355,33 @@ def test_usual_clients_find_the_proxy(
     assert rows(way)[0]["host"] == "allowed.test"
 
 
+@pytest.mark.parametrize("backend", ["bubblewrap"])
+def test_where_there_is_no_python_socat_will_do(backend: str, bench: Bench, outside: Host) -> None:
+    if not shutil.which("socat", path="/usr/bin") or not shutil.which("curl", path="/usr/bin"):
+        pytest.skip("there is no socat or no curl here")
+    way, given = outside.way(f"allowed.test:{outside.http}", f"127.0.0.1:{outside.http}")
+    _, _, script, *rest = given["forwarder"]
+    programs = outside.folder / "programs"
+    programs.mkdir()
+    for name in ("socat", "grep", "sleep"):
+        (programs / name).symlink_to(f"/usr/bin/{name}")
+    given["also"] = (*given["also"], programs)
+    given["forwarder"] = (
+        *("/bin/sh", "-c", f"PATH={programs}\n{script}"),
+        *("sh", "/no/python", rest[2]),
+    )
+    start(bench, given, ("curl", "-sS", f"http://allowed.test:{outside.http}/"))
+    assert bench.said().startswith("hello allowed.test"), bench.said("stderr")
+    assert way.proxy.greetings == 1
+    given["forwarder"] = (
+        *("/bin/sh", "-c", f"PATH=/no\n{script}"),
+        *("sh", "/no/python", rest[2]),
+    )
+    assert not start(bench, given, ("echo", "ran")).ok
+    assert "it takes python3 or socat" in bench.said("stderr")
+    assert bench.said() == ""
+
+
 @every
 def test_a_sandbox_that_cannot_reach_its_proxy_runs_nothing(
     backend: str, bench: Bench, outside: Host
