@@ -12,6 +12,7 @@ from tests.verify.book import BASE, BROKEN, PATCH, Book, Bundles, changed
 
 from trialbook.formats.records import from_json, to_json
 from trialbook.model.digest import sha256
+from trialbook.model.evidence import Sighting, SightingSeverity
 from trialbook.model.grade import Grade, GradeStatus
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import Plan, SlotKey
@@ -540,3 +541,31 @@ def test_a_record_that_comes_after_its_artifacts_is_a_fault(book: Book) -> None:
 def test_a_folder_without_a_plan_is_a_fault(book: Book) -> None:
     book.commit({"runs/demo/other/small/new/r1/trial.json": b"{}\n"})
     assert "plan-missing" in book.codes()
+
+
+FORGED = Sighting(
+    kind="report_forged",
+    severity=SightingSeverity.VIOLATION,
+    detail="the result of a test is set to passed",
+    path="conftest.py",
+    line=2,
+)
+
+
+@pytest.mark.parametrize(
+    ("sightings", "outcome", "codes"),
+    [
+        ((), Outcome.ACCEPTED, set()),
+        ((replace(FORGED, severity=SightingSeverity.FLAG),), Outcome.ACCEPTED, set()),
+        ((FORGED,), Outcome.POLICY_VIOLATION, set()),
+        ((FORGED,), Outcome.ACCEPTED, {"outcome-differs"}),
+        ((FORGED,), Outcome.REJECTED, {"outcome-differs"}),
+        ((), Outcome.POLICY_VIOLATION, {"outcome-differs"}),
+        (None, Outcome.POLICY_VIOLATION, {"outcome-differs"}),
+    ],
+)
+def test_an_outcome_has_to_follow_from_what_was_seen(
+    cook: Cook, sightings: tuple[Sighting, ...] | None, outcome: Outcome, codes: set[str]
+) -> None:
+    book = cook(bundles=on(GOOD, sightings=sightings, outcome=outcome))
+    assert book.codes() == codes

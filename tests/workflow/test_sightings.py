@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.cli.test_eval import trials
 from tests.conftest import git, trialbook, write_files
+from tests.recorded import a_plan
 from tests.workflow.test_worker import outcome_of, with_agent
 
 from trialbook.formats.authored import parse_document
+from trialbook.formats.records import from_json, to_json
 from trialbook.formats.schema import check_schema, load_schema
+from trialbook.model.digest import sha256
 from trialbook.model.evidence import KINDS
+from trialbook.model.lock import Lock
+from trialbook.model.plan import PlannedLock
+from trialbook.model.validation import MatrixRow, Row, RowStatus, Waiver
 from trialbook.registry import Registry
 from trialbook.site.addresses import trial_page
 from trialbook.storage.reader import RunRef
 from trialbook.storage.suites import load_suite
+from trialbook.workflow.specs import PlanInUse, leaks_allowed
 
 WRITES = "open('answer.txt', 'w').write('first 1')\n"
 FORGES = WRITES + (
@@ -185,6 +193,63 @@ def test_a_task_with_a_reference_that_is_nowhere_says_so_in_its_audit(ledger: Pa
     row = record["workspace"]["audit"][-1]  # type: ignore[index]
     assert row["rule"] == "answer"
     assert row["detail"].startswith("1 files of the answer, looked for in ")
+
+
+def test_a_violation_that_was_seen_stays_when_graders_say_something_else(ledger: Path) -> None:
+    with_agent(ledger, FORGES)
+    run = str(outcome_of(ledger)["run"])
+    checks = ledger / "suites/mini/tasks/first/checks.yaml"
+    checks.write_text(checks.read_text().replace("pattern: ", "pattern: nothing like "))
+    trialbook(ledger, "regrade", run, "--reason", "Try other checks on what is there.")
+    said = json.loads(trialbook(ledger, "show", f"{run}/first/good/r1", "--json").stdout)
+    assert said["standing"]["outcome"] == "policy_violation"
+    assert said["grades"][0]["accepted"] is False
+    assert json.loads(trialbook(ledger, "verify", "--json").stdout)["faults"] == []
+
+
+# --- what a lock has to do with it ---------------------------------------------------------------
+
+LEAK_ROW = MatrixRow(
+    task="first",
+    row=Row.LEAK,
+    case="",
+    status=RowStatus.PASSED,
+    repeats=0,
+    outcome=None,
+    reason="not found",
+)
+
+
+@pytest.mark.parametrize(
+    ("rows", "status", "waived", "allowed"),
+    [
+        ((LEAK_ROW,), "locked", False, ""),
+        ((), "locked", False, "the lock is from before suites were looked at for this"),
+        ((), "draft", False, ""),
+        ((LEAK_ROW,), "locked", True, "waived: It is the point of the task."),
+        ((), "draft", True, "waived: It is the point of the task."),
+    ],
+)
+def test_a_lock_without_the_row_only_tells_and_a_waiver_allows(
+    ledger: Path, rows: tuple[MatrixRow, ...], status: str, allowed: str, *, waived: bool
+) -> None:
+    trialbook(ledger, "suite", "lock", "mini")
+    file = ledger / "suites/mini/locks/1.json"
+    lock = from_json(Lock, file.read_bytes(), "lock")
+    file.write_bytes(to_json(replace(lock, matrix=rows)))
+    suite = load_suite(ledger, "mini", Registry())
+    if waived:
+        waiver = Waiver(task="first", row=Row.LEAK, reason="It is the point of the task.")
+        suite = replace(suite, waivers=(waiver,))
+    plan = replace(
+        a_plan({}, ["first"]),
+        status=status,
+        lock=PlannedLock(path="suites/mini/locks/1.json", sha256=sha256(file.read_bytes())),
+    )
+    use = PlanInUse(
+        plan=plan, suite=suite, commit="", sha256="", root=ledger, cache=ledger, work=ledger
+    )
+    assert leaks_allowed(use, suite.tasks[0]) == allowed
 
 
 # --- the suite's own words ------------------------------------------------------------------------
