@@ -47,7 +47,7 @@ _MEANINGS = {
     Ended.NOT_STARTED: {AgentEnd.ENVIRONMENT},
     Ended.TIMED_OUT: {AgentEnd.TIMED_OUT},
     Ended.CANCELLED: {AgentEnd.CANCELLED},
-    Ended.STOPPED: {AgentEnd.BUDGET},
+    Ended.STOPPED: set(AgentEnd) - {AgentEnd.FINISHED, AgentEnd.CANCELLED},
     Ended.SIGNALLED: set(AgentEnd) - {AgentEnd.FINISHED, AgentEnd.CANCELLED},
     Ended.LOST: set(AgentEnd) - {AgentEnd.FINISHED, AgentEnd.CANCELLED},
     Ended.EXITED: set(AgentEnd),

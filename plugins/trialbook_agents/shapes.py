@@ -1,0 +1,45 @@
+"""Reads values out of JSON that a client printed, whatever stands there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+Json = Mapping[str, Any]
+_NOTHING: Json = {}
+
+
+def mapping(value: object) -> Json:
+    """An object; an empty one for anything else."""
+    return value if isinstance(value, Mapping) else _NOTHING
+
+
+def listed(value: object) -> list[Any]:
+    """A list; an empty one for anything else."""
+    return value if isinstance(value, list) else []
+
+
+def text(value: object) -> str:
+    """A text; an empty one for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def text_or_none(value: object) -> str | None:
+    """A text that is not empty, or None."""
+    return value if isinstance(value, str) and value else None
+
+
+def count(value: object) -> int | None:
+    """A whole number that is not negative, or None."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def number(value: object) -> int | None:
+    """A whole number, or None."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def one_line(said: str, most: int = 300) -> str:
+    """A text in one line, cut to a length; for messages."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in said).split())
+    return line if len(line) <= most else f"{line[: most - 3]}..."
