@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,8 +11,10 @@ import pytest
 from tests.plugins.sandboxes.conftest import Bench
 from tests.plugins.sandboxes.tiny_image import tiny_image
 
-from trialbook.api import Ended, EnvironmentProblem, ImageSource, Sandbox
+from trialbook.api import Ended, EnvironmentProblem, ImageSource, Network, Sandbox
+from trialbook.egress.way import FORWARDER, forwarder_command, way_out
 from trialbook.process import run
+from trialbook.system import System
 
 engines = pytest.mark.parametrize("backend", ["podman", "docker"])
 _made: list[str] = []
@@ -125,3 +128,36 @@ def test_an_image_that_no_registry_gives_is_told_with_the_log(
             ImageSource(reference=name), run, tmp_path / "log"
         )
     assert "pull" in (tmp_path / "log").read_text()
+
+
+@engines
+def test_an_image_reaches_its_proxy_by_what_it_has(
+    backend: str, bench: Bench, tmp_path: Path
+) -> None:
+    if not shutil.which("socat", path="/usr/bin"):
+        pytest.skip("there is no socat here")
+    (tmp_path / "proxy").mkdir()
+    script = tmp_path / "forward.py"
+    script.write_bytes(FORWARDER.read_bytes())
+    ask = (
+        "printf 'CONNECT evil.test:443 HTTP/1.1\\r\\n\\r\\n' |"
+        " socat -t 10 - TCP:127.0.0.1:3128 | cat"
+    )
+    with way_out(tmp_path / "proxy" / "socket", ["a.test"], System().now) as way:
+        more: dict[str, Any] = {
+            "network": Network(mode="allow", allow=("a.test",)),
+            "proxy": way.socket,
+            "forwarder": forwarder_command("/no/python", script),
+            "readable": (script,),
+        }
+        tools = ("/usr/bin/socat", "/usr/bin/sleep", "/usr/bin/grep")
+        archive = tiny_image(tmp_path / "with.tar", more=tools)
+        ready(bench.sandbox, archive, tmp_path / "log")
+        assert bench.shell(ask, image=reference(archive), **more).ok
+        assert bench.said().startswith("HTTP/1.1 403"), bench.said("stderr")
+        assert way.proxy.greetings == 1
+        archive = tiny_image(tmp_path / "without.tar")
+        ready(bench.sandbox, archive, tmp_path / "log")
+        assert not bench.shell("echo ran", image=reference(archive), **more).ok
+        assert bench.said() == ""
+        assert "it takes python3 or socat" in bench.said("stderr")
