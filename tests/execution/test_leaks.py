@@ -417,6 +417,40 @@ def test_a_few_lines_of_a_large_answer_are_a_flag(world: World) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("size", "severity"), [(3, SightingSeverity.FLAG), (30, SightingSeverity.VIOLATION)]
+)
+def test_what_is_too_much_to_be_told_is_counted_and_weighs_no_more_than_it_did(
+    world: World, size: int, severity: SightingSeverity
+) -> None:
+    own = [b"value_%04d = compute_something(%d)" % (n, n) for n in range(1000)]
+    large = Answer(
+        task="refunds", blobs={}, sizes=frozenset(), sums={}, lines=frozenset(own), names=()
+    )
+    for number in range(20):
+        at = number * size
+        write(site(world), f"part{number:02}.py", b"\n".join(own[at : at + size]))
+    search = Search(answers=[large], lines=True)
+    search.folder(Place(name="the toolchain", root=site(world), lasting=False))
+    found = search.sightings(large)
+    assert len(found) == 13
+    assert found[-1].detail == "and 8 more"
+    assert {one.severity for one in found} == {severity}
+
+
+def test_a_folder_that_nobody_here_can_read_is_passed_over(world: World) -> None:
+    write(site(world), "open/refunds.py", FIXED)
+    write(site(world), "closed/refunds.py", FIXED)
+    (site(world) / "closed").chmod(0)
+    try:
+        found = {one.path for one in packages(world, lines=False)}
+    finally:
+        (site(world) / "closed").chmod(0o755)
+    assert "lib/python3.11/site-packages/open/refunds.py" in found
+    if os.geteuid() != 0:
+        assert len(found) == 1
+
+
 # --- hostile folders ------------------------------------------------------------------------------
 
 

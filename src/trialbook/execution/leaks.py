@@ -173,10 +173,9 @@ class Search:
         found.sort(key=lambda one: (one.kind, one.path or "", one.line or 0, one.detail))
         unique = sorted(dict.fromkeys(found), key=lambda one: one.severity.value, reverse=True)
         if len(unique) > _MOST_TOLD:
-            more = f"and {len(unique) - _MOST_TOLD} more of the kind"
-            unique[_MOST_TOLD:] = [
-                Sighting(kind=unique[-1].kind, severity=SightingSeverity.VIOLATION, detail=more)
-            ]
+            first = unique[_MOST_TOLD]
+            more = f"and {len(unique) - _MOST_TOLD} more"
+            unique[_MOST_TOLD:] = [Sighting(kind=first.kind, severity=first.severity, detail=more)]
         return unique
 
     def _by_lines(self, answer: Answer) -> Iterator[Sighting]:
