@@ -1,10 +1,12 @@
 """What a sandbox costs: one start of `true` in each, beside a bare subprocess.
 
-Run as ``python -m benchmarks.sandboxes [REPETITIONS]``; prints a table in Markdown.
+Run as ``python -m benchmarks.sandboxes [REPETITIONS] [--write]``; prints a table in Markdown, and
+writes it into the page on isolation if asked to.
 """
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import subprocess
 import sys
@@ -13,6 +15,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.timing import write_between
 from trialbook.api import Command, Limits, Network, Policy, Sandbox
 from trialbook.execution.network import Access, access_to
 from trialbook.execution.room import Room
@@ -23,8 +26,11 @@ from trialbook_sandboxes.bubblewrap import BubblewrapSandbox
 from trialbook_sandboxes.container import ContainerSandbox
 from trialbook_sandboxes.none import NoSandbox
 
+PAGE = Path(__file__).parents[1] / "site/pages/explanation/isolation/index.md"
+
 _FILES = 500
 _TRUE = "/usr/bin/true"
+_BARE = "bare subprocess"
 _SANDBOXES: dict[str, Sandbox] = {
     "`none`": NoSandbox(),
     "`bubblewrap`": BubblewrapSandbox(),
@@ -33,15 +39,27 @@ _SANDBOXES: dict[str, Sandbox] = {
 }
 
 
-def main(repetitions: int = 20) -> None:
-    """Measure all that works here, in turns, and print the table."""
+def main() -> None:
+    """Measure all that works here, print the table, and write it into the page if asked to."""
+    parser = argparse.ArgumentParser(description=__doc__, prog="python -m benchmarks.sandboxes")
+    parser.add_argument("repetitions", type=int, nargs="?", default=20)
+    parser.add_argument("--write", type=Path, nargs="?", const=PAGE, help="write into this page")
+    options = parser.parse_args()
+    text = measure(options.repetitions)
+    print(text)
+    if options.write:
+        write_between(options.write, "sandboxes", text)
+
+
+def measure(repetitions: int) -> str:
+    """Measure all that works here, in turns; gives the table, and a line for what does not."""
     with tempfile.TemporaryDirectory() as name:
         workspace = Path(name, "workspace")
         workspace.mkdir()
         for number in range(_FILES):
             (workspace / f"{number}.txt").write_text("x\n")
         cases: dict[str, Callable[[], object]] = {
-            "bare subprocess": lambda: subprocess.run([_TRUE], check=True),
+            _BARE: lambda: subprocess.run([_TRUE], check=True),
         }
         left_out: list[str] = []
         for label, sandbox in _SANDBOXES.items():
@@ -60,9 +78,7 @@ def main(repetitions: int = 20) -> None:
                 began = time.perf_counter()
                 case()
                 times[label].append((time.perf_counter() - began) * 1000)
-    print(_table(times))
-    for line in left_out:
-        print(f"left out: {line}")
+    return "\n".join((_table(times), *(f"\nLeft out: {line}." for line in left_out)))
 
 
 def _with_hosts(sandbox: Sandbox, workspace: Path) -> None:
@@ -96,17 +112,17 @@ def _start(sandbox: Sandbox, workspace: Path, access: Access | None = None) -> N
 
 
 def _table(times: dict[str, list[float]]) -> str:
-    base = statistics.median(times["`none`"])
+    base = statistics.median(times[_BARE])
     lines = [
-        f"| start of `true` ({_FILES} files) | median ms | fastest ms | more than `none` |",
+        f"| start of `true` ({_FILES} files) | median ms | fastest ms | more than a subprocess |",
         "| --- | --: | --: | --: |",
     ]
     for label, found in times.items():
         median = statistics.median(found)
-        more = "" if label in ("bare subprocess", "`none`") else f"+{median - base:.0f} ms"
+        more = "" if label == _BARE else f"+{median - base:.0f} ms"
         lines.append(f"| {label} | {median:.1f} | {min(found):.1f} | {more} |")
     return "\n".join(lines)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 20)
+    main()
