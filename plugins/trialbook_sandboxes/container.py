@@ -39,6 +39,7 @@ from trialbook_sandboxes.engines import (
 from trialbook_sandboxes.etc import HOST_NAME, made_mounts
 from trialbook_sandboxes.identity import Identity, identity
 from trialbook_sandboxes.images import ready_image
+from trialbook_sandboxes.left_behind import forget, left_behind, note
 from trialbook_sandboxes.mounts import Mount, mounts_of, system_folders, system_mounts
 from trialbook_sandboxes.programs import trouble_with
 from trialbook_sandboxes.staging import Private, hand_over, private_folder, unreadable
@@ -121,6 +122,18 @@ class ContainerSandbox:
             limits=("minutes", "output_mb", *limits),
         )
 
+    def sweep(self, spawn: Spawn) -> None:
+        """Remove the containers of runners that are no more; no engine is asked if none left any.
+
+        Raises:
+            EnvironmentProblem: some did, and there is no engine that works.
+        """
+        left = left_behind()
+        for kind in sorted(set(left.values())):
+            # A runner that was killed while it wrote a note has left an empty one.
+            working_engine(operator_environment(), spawn, kind or self._only).sweep(spawn)
+            forget(name for name in left if left[name] == kind)
+
     def ready_image(self, image: ImageSource, spawn: Spawn, log: Path) -> ReadyImage:
         """Fetch an image, or load it from its archive, if the engine does not have it yet.
 
@@ -159,6 +172,7 @@ class ContainerSandbox:
                 *("--workdir", str(command.cwd), "--entrypoint", "/bin/sh"),
                 *(policy.image or engine.image, str(_START), *command.argv),
             ]
+            note(name, engine.kind)
             try:
                 result = spawn(
                     engine.command(arguments, command), replace(policy.limits, processes=None)
@@ -173,6 +187,7 @@ class ContainerSandbox:
                 return replace(result, memory_killed=result.memory_killed or told)
             finally:
                 engine.remove(spawn, name)
+                forget([name])
 
 
 def _holding(engine: Engine, policy: Policy, who: Identity) -> list[str]:

@@ -86,7 +86,7 @@ class Engine:
         result, said = self.ask(spawn, "ps", "--all", "--filter", ours, "--format", "{{.Names}}")
         if not result.ok:
             return
-        stale = [name for name in said.split() if name.startswith(NAME_PREFIX) and _dead(name)]
+        stale = [name for name in said.split() if name.startswith(NAME_PREFIX) and is_dead(name)]
         if stale:
             self.remove(spawn, *stale)
 
@@ -236,7 +236,8 @@ def ulimits() -> tuple[str, ...]:
     return tuple(words)
 
 
-def _dead(name: str) -> bool:
+def is_dead(name: str) -> bool:
+    """Whether the runner that a container's name is about is no more."""
     owner, _, rest = name.removeprefix(NAME_PREFIX).partition("-")
     return not owner.isdigit() or _started(int(owner)) != rest.partition("-")[0]
 

@@ -109,6 +109,7 @@ __all__ = [
     "operator_environment",
     "parse_document",
     "path_to_text",
+    "plugin_folder",
     "read_document",
     "text_to_path",
     "trouble_of_status",
@@ -130,6 +131,11 @@ def operator_environment() -> Mapping[str, str]:
     return System().environ
 
 
+def plugin_folder(name: str) -> Path:
+    """A folder below the operator's cache for a plugin's own notes; it need not be there yet."""
+    return System().cache_folder() / "plugins" / name
+
+
 def install_command(*packages: str) -> str:
     """The command line that installs packages on this host, for a hint that can be typed."""
     return System().install_command(*packages)
@@ -144,6 +150,10 @@ class Sandbox(Protocol):
     A sandbox of containers may also have ``ready_image(image: ImageSource, spawn, log: Path) ->
     ReadyImage``: it fetches or loads an image, with network and whatever is printed added to
     ``log``, so that a policy may name it. Without the method, no policy ever names an image.
+
+    One whose commands may outlive a runner that is killed may have ``sweep(spawn)``: it ends what
+    dead runners left. It is called at the start of every run, whatever sandbox that takes, so it
+    has to be quick where nothing was left.
     """
 
     name: str

@@ -5,6 +5,7 @@ Found by running something in it, never by a program's presence.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Mapping
 
 from trialbook.api import Availability
@@ -72,9 +73,12 @@ def choose_sandboxes(
 def need_sandboxes(names: Iterable[str], registry: Registry) -> None:
     """See that the sandboxes of a plan work here, before slots are used up on finding out.
 
+    What dead runners left in any sandbox is swept up first.
+
     Raises:
         EnvironmentProblem: one does not.
     """
+    _sweep(registry)
     for name in dict.fromkeys(names):
         able = registry.availability(name, run)
         if not able.ok:
@@ -82,6 +86,15 @@ def need_sandboxes(names: Iterable[str], registry: Registry) -> None:
                 f"the sandbox {name} does not work here: {able.reason}",
                 hint=able.hint or "choose another with --sandbox",
             )
+
+
+def _sweep(registry: Registry) -> None:
+    """End what killed runners left, in every sandbox that has a way to; a later run tries again."""
+    for name in registry.names("sandboxes"):
+        with contextlib.suppress(EnvironmentProblem):
+            sweep = getattr(registry.sandbox(name), "sweep", None)
+            if sweep is not None:
+                sweep(run)
 
 
 def private_parts(suite: Suite) -> list[str]:
