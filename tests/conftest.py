@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-import sys
+import tempfile
 from pathlib import Path
 
 import pytest
+
+from tests.program import PROGRAM, Done
 
 
 @pytest.fixture(autouse=True)
@@ -130,19 +132,10 @@ def git(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
-Done = subprocess.CompletedProcess[str]
-
-
 def trialbook(folder: Path, *arguments: str, check: int | None = 0) -> Done:
     """Run the program as a process in a folder; fail the test on any other exit status."""
-    done = subprocess.run(
-        [sys.executable, "-m", "trialbook", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
+    with tempfile.TemporaryDirectory(prefix="said-") as said:
+        done = PROGRAM.run(folder, arguments, Path(said))
     if check is not None:
         told = f"{arguments}: {done.returncode}\n{done.stdout}{done.stderr}"
         assert done.returncode == check, told

@@ -5,19 +5,18 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import tarfile
 from pathlib import Path
 
 import pytest
+from tests.conftest import trialbook
 
 from trialbook.registry import Registry
 from trialbook.storage.scaffold import new_suite
 
 
 def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "trialbook", *arguments]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=60)
+    return trialbook(cwd, *arguments, check=None)
 
 
 @pytest.fixture

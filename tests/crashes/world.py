@@ -6,19 +6,18 @@ import json
 import os
 import shutil
 import subprocess
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from tests.conftest import git
+from tests.program import Server
 
 from trialbook.formats.records import unpack
 from trialbook.model.trial import TrialBundle
 
-TOP = Path(__file__).resolve().parents[2]
 SMALL = ("eval", "mini", "-t", "first", "-c", "good", "-r", "2", "-j", "1", "--seed", "1")
 NO_SANDBOX = ("--sandbox", "none")
 SLOTS = {"first/good/r1", "first/good/r2"}
@@ -46,36 +45,6 @@ class Fault:
 
 
 NOTHING = Fault()
-
-
-class Server:
-    """The process that forks the program; one for many commands."""
-
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.crashes.server"],
-            cwd=TOP,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert self._ask() == "ready\n"
-
-    def run(self, request: Mapping[str, Any]) -> dict[str, int]:
-        """One command, to its end."""
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(request) + "\n")
-        self._process.stdin.flush()
-        answer: dict[str, int] = json.loads(self._ask())
-        return answer
-
-    def close(self) -> None:
-        """End the process."""
-        self._process.communicate(timeout=60)
-
-    def _ask(self) -> str:
-        assert self._process.stdout is not None
-        return self._process.stdout.readline()
 
 
 @dataclass(frozen=True, kw_only=True)
