@@ -21,7 +21,7 @@ from trialbook.api import (
     claims_of,
     trouble_of_status,
 )
-from trialbook_agents.claude_stream import ClaudeRun, read_claude
+from trialbook_agents.claude_stream import ClaudeRun, read_claude, usage_of
 from trialbook_agents.clients import (
     PROGRAM,
     Finish,
@@ -36,6 +36,7 @@ from trialbook_agents.clients import (
     told,
 )
 from trialbook_agents.jsonl import MOST_BYTES, Tail, read_records
+from trialbook_agents.meter import Meter
 from trialbook_agents.shapes import Json, count, listed, mapping, one_line, text
 
 CLIENT = "Claude Code"
@@ -202,28 +203,20 @@ def _environment(assignment: Assignment, folder: Path, temporary: Path) -> dict[
 
 def _token_watch(assignment: Assignment, folder: Path) -> StopWhen | None:
     """Counts the tokens of finished calls while it works, where their number is limited."""
-    most = assignment.limits.tokens
-    if most is None:
+    if assignment.limits.tokens is None:
         return None
+    meter = Meter(assignment, ("tokens",))
     tails: dict[Path, Tail] = {}
-    used: dict[str, int] = {}
 
     def look() -> str:
         for path in files_below(folder / "projects", "*.jsonl"):
             for record in tails.setdefault(path, Tail(path)).more():
                 message = mapping(record.get("message"))
                 if record.get("type") == "assistant":
-                    used[text(message.get("id"))] = _tokens(mapping(message.get("usage")))
-        total = sum(used.values())
-        return f"it used {total} tokens, and {most} are allowed" if total > most else ""
+                    meter.call(text(message.get("id")), usage_of(mapping(message.get("usage"))))
+        return meter.over()
 
     return look
-
-
-def _tokens(said: Json) -> int:
-    kinds = ("", "cache_read_", "cache_creation_")
-    read = sum(count(said.get(f"{kind}input_tokens")) or 0 for kind in kinds)
-    return read + (count(said.get("output_tokens")) or 0)
 
 
 def _result(assignment: Assignment, process: ProcessResult, folder: Path) -> AgentResult:

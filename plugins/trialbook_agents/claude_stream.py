@@ -254,17 +254,8 @@ class _Reader:
         model = text(message.get("model"))
         if model == _SYNTHETIC:
             return
-        said = mapping(message.get("usage"))
         identity = text(message.get("id"))
-        usage = Usage(
-            input_tokens=count(said.get("input_tokens")),
-            cache_read_tokens=count(said.get("cache_read_input_tokens")),
-            cache_write_tokens=count(said.get("cache_creation_input_tokens")),
-            output_tokens=count(said.get("output_tokens")),
-            reasoning_tokens=count(
-                mapping(said.get("output_tokens_details")).get("thinking_tokens")
-            ),
-        )
+        usage = usage_of(mapping(message.get("usage")))
         self.calls[identity] = (model, usage)
         self.log.used(
             self.log.turn(identity),
@@ -276,6 +267,18 @@ class _Reader:
                 reasoning_tokens=usage.reasoning_tokens,
             ),
         )
+
+
+def usage_of(said: Json) -> Usage:
+    """The usage of a message, as the provider's interface has it."""
+    details = mapping(said.get("output_tokens_details"))
+    return Usage(
+        input_tokens=count(said.get("input_tokens")),
+        cache_read_tokens=count(said.get("cache_read_input_tokens")),
+        cache_write_tokens=count(said.get("cache_creation_input_tokens")),
+        output_tokens=count(said.get("output_tokens")),
+        reasoning_tokens=count(details.get("thinking_tokens")),
+    )
 
 
 def _count_usage(run: ClaudeRun, reader: _Reader) -> None:
@@ -292,8 +295,6 @@ def _count_usage(run: ClaudeRun, reader: _Reader) -> None:
         run.by_model = {model: added(usages) for model, usages in parts.items()}
         bases, cost = [], None
     total = added(run.by_model.values())
-    turns = [count(result.get("num_turns")) for result in run.results]
-    told = all(turn is not None for turn in turns) and bool(turns)
     # A cost of a model that the client does not know is a guess of its.
     reported = isinstance(cost, int | float) and "unknown" not in bases
     run.usage = Usage(
@@ -303,7 +304,8 @@ def _count_usage(run: ClaudeRun, reader: _Reader) -> None:
         output_tokens=total.output_tokens,
         reasoning_tokens=total.reasoning_tokens,
         model_calls=len(reader.calls),
-        turns=sum(turn or 0 for turn in turns) if told else reader.main_calls,
+        # What the client counts as turns is larger where a call asks for several tools.
+        turns=reader.main_calls,
         cost_usd=money(_decimal(cost)) if reported else None,
         **({"basis": REPORTED} if reported else {}),
     )

@@ -65,14 +65,22 @@ class EventLog:
         return len(self._turns)
 
     def events(self) -> tuple[Event, ...]:
-        """All of them; the first event of each call of the model has what that used."""
+        """All of them in order of time; the first of each call of the model has what that used."""
         left = dict(self._usage)
-        return tuple(
-            replace(event, usage=left.pop(event.turn))
-            if event.turn is not None and event.turn in left
-            else event
-            for event in self._events
-        )
+        found = []
+        for number, event in enumerate(self._in_time(), 1):
+            usage = None if event.turn is None else left.pop(event.turn, None)
+            found.append(replace(event, number=number, usage=usage))
+        return tuple(found)
+
+    def _in_time(self) -> list[Event]:
+        """Records of sub-agents are read one after the other; what has no time stays in place."""
+        latest, keys = "", []
+        for event in self._events:
+            latest = event.at or latest
+            keys.append(latest)
+        order = sorted(range(len(keys)), key=keys.__getitem__)
+        return [self._events[place] for place in order]
 
 
 def output_of(text: str) -> dict[str, Any]:
