@@ -1,6 +1,6 @@
 """Notes of the containers that live: by them the next run finds those of a runner that was killed.
 
-A note is a file with a container's name that names its engine, made before the container and removed
+A note is a file with a container's name that names its engine, made before the container, removed
 after it. So no engine has to be asked where nothing was left.
 """
 
@@ -16,7 +16,7 @@ _FOLDER = "containers"
 
 
 def note(name: str, engine: str) -> None:
-    """Note that a container is about to be made by an engine of that kind. Without a place for notes there are none."""
+    """Note that an engine is about to make a container. Without a place for notes there are none."""
     with contextlib.suppress(OSError):
         folder = plugin_folder(_FOLDER)
         folder.mkdir(parents=True, exist_ok=True)

@@ -42,7 +42,7 @@ from trialbook.model.toolchain import ImageSource, ReadyImage
 from trialbook.model.trajectory import CallUsage, Event, EventKind, Trajectory
 from trialbook.model.trial import TrialBundle, TrialSpec
 from trialbook.model.usage import PRICED, REPORTED, UNKNOWN, Usage, added, money
-from trialbook.system import System
+from trialbook.system import install_command, operator_environment, plugin_folder
 
 __all__ = [
     "PRICED",
@@ -121,24 +121,6 @@ __all__ = [
 
 Spawn = Callable[[Command, Limits], ProcessResult]
 """The core's way to run a process on the host to its end. Sandboxes wrap what they hand to it."""
-
-
-def operator_environment() -> Mapping[str, str]:
-    """The environment of the person who runs trialbook, for what a sandbox needs to know of it.
-
-    Nothing of it may get into a sandbox: what a trial's processes get stands in their `Command`.
-    """
-    return System().environ
-
-
-def plugin_folder(name: str) -> Path:
-    """A folder below the operator's cache for a plugin's own notes; it need not be there yet."""
-    return System().cache_folder() / "plugins" / name
-
-
-def install_command(*packages: str) -> str:
-    """The command line that installs packages on this host, for a hint that can be typed."""
-    return System().install_command(*packages)
 
 
 # --- sandboxes -------------------------------------------------------------------------------

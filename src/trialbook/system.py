@@ -76,6 +76,24 @@ class System:
         return Path(self.environ.get("HOME") or "/")
 
 
+def operator_environment() -> Mapping[str, str]:
+    """The environment of the person who runs trialbook, for what a sandbox needs to know of it.
+
+    Nothing of it may get into a sandbox: what a trial's processes get stands in their `Command`.
+    """
+    return System().environ
+
+
+def plugin_folder(name: str) -> Path:
+    """A folder below the operator's cache for a plugin's own notes; it need not be there yet."""
+    return System().cache_folder() / "plugins" / name
+
+
+def install_command(*packages: str) -> str:
+    """The command line that installs packages on this host, for a hint that can be typed."""
+    return System().install_command(*packages)
+
+
 def timestamp(moment: datetime) -> str:
     """UTC with milliseconds, as in records: ``2026-11-30T15:15:26.123Z``."""
     text = moment.astimezone(UTC).isoformat(timespec="milliseconds")
