@@ -49,6 +49,12 @@ def from_json(kind: type[T], data: bytes, where: str) -> T:
         raise RecordError(f"{where}: not a {kind.__name__.lower()} record: {error}") from error
 
 
+def prepare(*kinds: type) -> None:
+    """Work out how to read these kinds now, for processes that are forked later as well."""
+    for kind in kinds:
+        msgspec.json.Decoder(kind)
+
+
 def is_canonical(value: Any, data: bytes) -> bool:  # noqa: ANN401 - any record
     """Whether these bytes are what `to_json` writes for the value that was read from them.
 

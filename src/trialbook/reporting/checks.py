@@ -34,15 +34,16 @@ class CheckCount:
 
 def check_counts(results: RunResults) -> tuple[CheckCount, ...]:
     """Every check that was answered at least once: by task as planned, then as graded."""
-    asked: dict[tuple[str, str, str], Check] = {}
-    answers: dict[tuple[str, str, str, str], list[bool]] = {}
+    asked: dict[tuple[str, str], dict[str, tuple[Check, dict[str, list[bool]]]]] = {}
     for trial, grade in _counting(results):
+        here = asked.setdefault((trial.task, grade.grader), {})
         for check in grade.checks:
             if check.passed is None:
                 continue
-            key = (trial.task, grade.grader, check.id)
-            asked.setdefault(key, check)
-            answers.setdefault((*key, trial.configuration), []).append(check.passed)
+            known = here.get(check.id)
+            if known is None:
+                known = here[check.id] = (check, {})
+            known[1].setdefault(trial.configuration, []).append(check.passed)
     order = {task: number for number, task in enumerate(results.plan.tasks)}
     return tuple(
         CheckCount(
@@ -52,13 +53,14 @@ def check_counts(results: RunResults) -> tuple[CheckCount, ...]:
             question=check.question,
             severity=check.severity,
             passed={
-                configuration: _tally(answers.get((task, grader, name, configuration), []))
+                configuration: _tally(answers.get(configuration, []))
                 for configuration in results.plan.configurations
             },
         )
-        for (task, grader, name), check in sorted(
+        for (task, grader), here in sorted(
             asked.items(), key=lambda item: (order.get(item[0][0], len(order)), item[0][1])
         )
+        for name, (check, answers) in here.items()
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from trialbook.errors import Refused
@@ -23,6 +23,8 @@ from trialbook.verify.rules import NotHere, Rules
 from trialbook.verify.trees import Trees
 
 _LATER = {FileKind.AMENDMENT, FileKind.REVIEW, FileKind.REGRADED_GRADE}
+_MOST_BEFORE = 256
+_LARGEST_BEFORE = 1 << 16
 _LATER_FOLDERS = ("amendments/", "regrades/", "reviews/")
 
 
@@ -50,13 +52,18 @@ class RunPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialCheck:
-    """Checks trials of one run."""
+    """Checks trials of one run.
+
+    ``before`` has files of earlier trials, by their paths in a trial's folder, with id, bytes and
+    digest: the next trial often has the same (the brief of a task, an empty log).
+    """
 
     run: RunPlan
     trees: Trees
     findings: Findings
     rules: Rules
     head: bytes
+    before: dict[str, tuple[bytes, bytes, str]] = field(default_factory=dict)
 
     def check(self, trial_path: str, files: dict[str, Entry]) -> Checked | None:
         """Check the trial in a folder; None if it has no record that can be read.
@@ -66,7 +73,7 @@ class TrialCheck:
             files: Everything in it, by path in the folder.
         """
         folder = f"{self.run.path}/{trial_path}"
-        contents = self._contents(folder, files)
+        contents, digests = self._contents(folder, files)
         data = contents.pop(TRIAL, None)
         if data is None:
             if TRIAL not in files:
@@ -75,7 +82,6 @@ class TrialCheck:
         trial = read_record(Trial, data, f"{folder}/{TRIAL}", self.findings)
         if trial is None:
             return None
-        digests = {path: sha256(content) for path, content in contents.items()}
         later = self._artifacts(trial, folder, files, (contents, digests))
         self._identity(trial, trial_path, f"{folder}/{TRIAL}")
         self._workspace(trial, f"{folder}/{TRIAL}")
@@ -86,21 +92,35 @@ class TrialCheck:
             problem = outcome_problem(self.run.plan, trial, grades, self.rules)
             if problem:
                 self._fault(Code.OUTCOME_DIFFERS, problem, f"{folder}/{TRIAL}")
-        return Checked(trial, sha256(data) if later else "", grades, later)
+        return Checked(trial, digests[TRIAL] if later else "", grades, later)
 
-    def _contents(self, folder: str, files: dict[str, Entry]) -> dict[str, bytes]:
-        """Every file's bytes. What cannot be read is a fault already, and left out."""
+    def _contents(
+        self, folder: str, files: dict[str, Entry]
+    ) -> tuple[dict[str, bytes], dict[str, str]]:
+        """Every file's bytes, and their digests. What cannot be read is a fault, and left out."""
         found: dict[str, bytes] = {}
+        digests: dict[str, str] = {}
         read = self.trees.objects.read
+        before = self.before
+        if len(before) > _MOST_BEFORE:
+            before.clear()
         for path, entry in files.items():
             if entry.mode != REGULAR:
                 self._fault(Code.FILE_MODE, f"its mode is {entry.mode:06o}", f"{folder}/{path}")
                 continue
+            known = before.get(path)
+            if known is not None and known[0] == entry.oid:
+                _, found[path], digests[path] = known
+                continue
             try:
-                found[path] = read(entry.oid, BLOB)
+                data = read(entry.oid, BLOB)
             except (MissingObject, DamagedObject) as error:
                 self.trees.tell(error, entry.oid, os.fsencode(f"{folder}/{path}"), self.head)
-        return found
+                continue
+            found[path], digests[path] = data, sha256(data)
+            if len(data) <= _LARGEST_BEFORE:
+                before[path] = entry.oid, data, digests[path]
+        return found, digests
 
     def _artifacts(
         self,

@@ -32,7 +32,7 @@ from trialbook.workflow.verify_runs import RunJob, no_collection, running
 from trialbook.workflow.verify_signers import SignerList, check_signatures, find_signers
 
 # Below so many objects, starting more processes costs more than they save.
-_OBJECTS_FOR_SEVERAL = 25_000
+_OBJECTS_FOR_SEVERAL = 10_000
 
 Progress = Callable[[str, int, int], None]
 """Is told the stage, how much of it is done, and of how much (0: not known)."""

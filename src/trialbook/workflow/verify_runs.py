@@ -15,6 +15,10 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from trialbook.errors import EnvironmentProblem
+from trialbook.formats.records import prepare
+from trialbook.model.grade import Grade
+from trialbook.model.plan import Plan
+from trialbook.model.trial import Trial
 from trialbook.storage.files import fresh_folder
 from trialbook.storage.raw_objects import RawObjects
 from trialbook.verify.findings import Findings
@@ -64,6 +68,7 @@ def running(jobs: Sequence[RunJob], *, several: bool) -> Iterator[Iterator[RunAn
         yield map(check_run, jobs)
         return
     workers = min(os.cpu_count() or 1, len(jobs))
+    prepare(Plan, Trial, Grade)
     # Forked processes have everything imported already; with threads about, forking is not safe.
     alone = sys.platform == "linux" and threading.active_count() == 1
     context = get_context("fork" if alone else "spawn")
