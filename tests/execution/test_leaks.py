@@ -248,6 +248,19 @@ def test_an_archive_is_not_taken_for_the_tree(world: World, what: str) -> None:
     )
 
 
+def test_files_of_the_answer_in_one_folder_are_told_together(world: World) -> None:
+    changes = b"# Changes\n\nRefuse a refund that is below zero (#4711).\n"
+    for name in ("a/refunds.py", "a/renamed.py", "b/refunds.py"):
+        write(site(world), name, FIXED)
+    write(site(world), "a/CHANGES.md", changes)
+    found = packages(world, lines=False)
+    assert [(one.path or "").rpartition("site-packages/")[2] for one in found] == [
+        "a/CHANGES.md",
+        "b/refunds.py",
+    ]
+    assert found[0].detail.endswith("; 2 more are beside it")
+
+
 # --- installed packages ---------------------------------------------------------------------------
 
 

@@ -179,7 +179,9 @@ def test_an_answer_that_can_be_read_keeps_agents_from_being_started(
     latest = trials(ledger)[max(trials(ledger))]
     assert latest["outcome"] == "accepted"
     assert seen(latest) == {"answer_object": "flag"}
-    assert "The hint is what is measured here" in latest["sightings"][0]["detail"]
+    assert latest["sightings"][0]["detail"].endswith("(allowed)")
+    row = latest["workspace"]["audit"][-1]
+    assert row["detail"].endswith("and allowed: waived: The hint is what is measured here.")
 
 
 def test_a_task_with_a_reference_that_is_nowhere_says_so_in_its_audit(ledger: Path) -> None:
@@ -192,7 +194,7 @@ def test_a_task_with_a_reference_that_is_nowhere_says_so_in_its_audit(ledger: Pa
     assert record["outcome"] == "accepted"
     row = record["workspace"]["audit"][-1]  # type: ignore[index]
     assert row["rule"] == "answer"
-    assert row["detail"].startswith("1 files of the answer, looked for in ")
+    assert row["detail"].startswith("the answer's files (1), looked for in ")
 
 
 def test_a_violation_that_was_seen_stays_when_graders_say_something_else(ledger: Path) -> None:

@@ -11,7 +11,7 @@ import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -112,7 +112,7 @@ class Search:
         self.files += there.files
         for path, installed in there.packages.items():
             self._package(place.name, place.prefix + path, installed)
-        for size in self._sizes.keys() & there.by_size.keys():
+        for size in sorted(self._sizes.keys() & there.by_size.keys()):
             for path in there.by_size[size]:
                 self._file(place, path)
 
@@ -169,7 +169,7 @@ class Search:
 
     def sightings(self, answer: Answer) -> list[Sighting]:
         """What was seen of an answer, in order of place."""
-        found = [*self._seen[answer.task], *self._by_lines(answer)]
+        found = [*_together(self._seen[answer.task]), *self._by_lines(answer)]
         found.sort(key=lambda one: (one.kind, one.path or "", one.line or 0, one.detail))
         unique = sorted(dict.fromkeys(found), key=lambda one: one.severity.value, reverse=True)
         if len(unique) > _MOST_TOLD:
@@ -258,3 +258,20 @@ class Search:
 
 def _joined(root: Path, path: bytes) -> Path:
     return root / os.fsdecode(path)
+
+
+def _together(sightings: list[Sighting]) -> Iterator[Sighting]:
+    """The same, with files of the answer that lie in one folder told as one."""
+    first: dict[str, Sighting] = {}
+    more: Counter[str] = Counter()
+    for one in sorted(dict.fromkeys(sightings), key=lambda one: (one.path or "", one.detail)):
+        if one.kind != "answer_file" or one.path is None:
+            yield one
+            continue
+        folder = one.path.rpartition("/")[0]
+        if folder in first:
+            more[folder] += 1
+        first.setdefault(folder, one)
+    for folder, one in first.items():
+        others = f"; {more[folder]} more are beside it" if more[folder] else ""
+        yield replace(one, detail=one.detail + others)

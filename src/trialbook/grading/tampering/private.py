@@ -104,7 +104,8 @@ def in_private(file: Looked, private: Private) -> Iterator[Sighting]:
                 ),
                 None,
             )
-            detail = f"{len(shared)} values that stand in private tests, and nowhere in the open"
+            detail = "values that stand in private tests, and nowhere in the open: "
+            detail += str(len(shared))
             yield file.sighting("literal_copied", detail, first, quoted=False)
     own = set(_lines(text)) & private.lines
     if len(own) >= _FEW_LINES:
