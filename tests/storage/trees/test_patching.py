@@ -12,6 +12,7 @@ from tests.tree_cases import Files, pairs, store_tree
 from trialbook.errors import Refused
 from trialbook.formats.patch import FileStatus, parse_patch
 from trialbook.formats.patch_folder import apply_patch_to_folder
+from trialbook.storage.dry_store import DryStore
 from trialbook.storage.files import fresh_folder
 from trialbook.storage.patching import apply_to_tree
 from trialbook.storage.repository import Store
@@ -30,6 +31,7 @@ def check_pair(store: Store, before: Files, after: Files) -> None:
     old, new = store_tree(store, before), store_tree(store, after)
     difference = diff_trees(store, old, new, work=store.folder.parent)
     assert apply_to_tree(store, old, difference.patch) == new
+    assert apply_to_tree(DryStore(store), old, difference.patch) == new
     check_reading(difference.patch, difference.differences)
 
 
@@ -138,6 +140,7 @@ def test_the_nasty_tree_changed_in_every_way(store: Store, nasty: Path, tmp_path
     new = tree_of_folder(store, nasty).tree
     difference = diff_trees(store, old, new, work=store.folder.parent)
     assert apply_to_tree(store, old, difference.patch) == new
+    assert apply_to_tree(DryStore(store), old, difference.patch) == new
     check_reading(difference.patch, difference.differences)
     assert applied_by_git(store, old, difference.patch, tmp_path) == new
     materialise(store, old, tmp_path / "folder")
@@ -235,3 +238,22 @@ def test_a_file_that_the_patch_took_away_cannot_be_edited(shared: Store) -> None
     edit = b"diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-1\n+2\n"
     with pytest.raises(Refused, match="there is no file f"):
         apply_to_tree(shared, old, rename + edit)
+
+
+def test_in_memory_nothing_is_written_and_trees_are_known_until_they_are_forgotten(
+    store: Store,
+) -> None:
+    old = store_tree(store, {b"folder/f": (0o100644, b"1\n"), b"g": (0o100644, b"2\n")})
+    new = {b"folder/f": (0o100644, b"3\n"), b"folder/h": (0o100644, b"4\n")}
+    other = Store.at(store.folder.parent / "other")
+    patch = diff_trees(store, old, store_tree(store, new), work=store.folder.parent).patch
+    store_tree(other, {b"folder/f": (0o100644, b"1\n"), b"g": (0o100644, b"2\n")})
+    before = sorted(path.name for path in other.folder.rglob("*"))
+    dry = DryStore(other)
+    made = apply_to_tree(dry, old, patch)
+    assert made == store_tree(store, new)
+    assert [entry.name for entry in dry.tree(made)] == [b"folder"]
+    dry.forget()
+    with pytest.raises(KeyError):
+        dry.tree(made)
+    assert sorted(path.name for path in other.folder.rglob("*")) == before
