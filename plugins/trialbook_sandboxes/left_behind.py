@@ -16,7 +16,7 @@ _FOLDER = "containers"
 
 
 def note(name: str, engine: str) -> None:
-    """Note that an engine is about to make a container. Without a place for notes there are none."""
+    """Note that an engine is about to make a container, if there is a place for notes."""
     with contextlib.suppress(OSError):
         folder = plugin_folder(_FOLDER)
         folder.mkdir(parents=True, exist_ok=True)

@@ -21,7 +21,7 @@ from trialbook.model.suite import (
     SnapshotKind,
     Split,
 )
-from trialbook.model.toolchain import Toolchain
+from trialbook.model.toolchain import Image, Toolchain
 from trialbook.registry import Plugin, Registry
 from trialbook.storage.repository import DIRECTORY, Repository, Signature, TreeEntry
 from trialbook.storage.scaffold import new_suite
@@ -322,6 +322,34 @@ def test_one_pass_reports_the_mistakes_of_all_files_with_places(
         (SUITE, "accept", "checks and", "expected the name of a grader"),
         (SUITE, "accept", "checks or acceptance", "no task has a grader `acceptance`; add"),
         (SUITE, "toolchain", {"requirements": "r.txt"}, "there is no file `suites/ex/r.txt`"),
+        (SUITE, "toolchain", {}, "`toolchain` is empty"),
+        (SUITE, "toolchain", {"python": 3.11}, 'text, not `3.11`; write it in quotes: "3.11"'),
+        (SUITE, "toolchain", {"python": "2.7"}, "(`2.7`) is no version of Python 3; write"),
+        (SUITE, "toolchain", {"prepare": "make"}, "must be a list, not text; write a list: [make]"),
+        (SUITE, "toolchain", {"prepare": []}, "`prepare` is empty"),
+        (SUITE, "toolchain", {"files": "configurations"}, "nothing uses these files; add `prepare"),
+        (SUITE, "toolchain", {"prepare": ["a"], "files": "tools"}, "no folder `suites/ex/tools`"),
+        (SUITE, "toolchain", {"prepare": ["a"], "files": "tasks"}, "holds the private part of a"),
+        (SUITE, "toolchain", {"image": "python:3.11"}, "is no image by digest; write name@sha256"),
+        (SUITE, "toolchain", {"image": {"archive": "i.tar"}}, "the key `sha256` is missing"),
+        (
+            SUITE,
+            "toolchain",
+            {"image": {"archive": "i.tar", "sha256": SHA256}},
+            "no file `suites/ex",
+        ),
+        (
+            SUITE,
+            "toolchain",
+            {"image": {"archive": "suite.yaml", "sha256": SHA256}},
+            "this is not the archive's sha256; it has ",
+        ),
+        (
+            SUITE,
+            "toolchain",
+            {"image": f"x@sha256:{SHA256}", "python": "3.11"},
+            "`python` cannot stand beside `image`: an image is all that there is",
+        ),
         (CONFIGURATION, "configuration", "x", "is called `x`, but its file `baseline.yaml`"),
         (CONFIGURATION, "sandbox", "bubblewrapp", "no sandbox is named 'bubblewrapp'"),
         (CONFIGURATION, "with", {"speed": 1}, "unknown key `speed`"),
@@ -604,3 +632,38 @@ def test_the_suites_of_this_repository_are_clean_and_quickly_checked(
     for name in names:
         assert check_suite(root, name, registry) == []
     assert time.monotonic() - started < 5
+
+
+def test_hashes_are_for_every_requirement_or_for_none(ledger: Path, registry: Registry) -> None:
+    change(ledger, SUITE, ("toolchain", {"requirements": "requirements.txt"}))
+    (ledger / "suites/ex/requirements.txt").write_text(
+        f"attrs==26.1 \\\n    --hash=sha256:{SHA256}\n# iniconfig has none\niniconfig==2.1\n"
+    )
+    (problem,) = map(str, check_suite(ledger, "ex", registry))
+    assert problem.startswith(
+        "suites/ex/requirements.txt:4:1: `iniconfig==2.1` has no hash, and others have; give"
+    )
+
+
+def test_every_form_of_a_toolchain_is_read_and_its_files_are_frozen(
+    ledger: Path, registry: Registry
+) -> None:
+    tools = ledger / "suites/ex/tools"
+    tools.mkdir()
+    (tools / "build.sh").write_text("true\n")
+    whole = {"python": "3.11", "prepare": ["sh", "build.sh"], "files": "tools"}
+    change(ledger, SUITE, ("toolchain", whole))
+    change(ledger, f"{TASK}/task.yaml", ("toolchain", {"image": f"x@sha256:{SHA256}"}))
+    suite = load_suite(ledger, "ex", registry)
+    assert suite.tasks[0].toolchain == Toolchain(image=Image(name=f"x@sha256:{SHA256}"))
+    assert "suites/ex/tools/build.sh" in suite.files
+    (ledger / TASK / "task.yaml").write_text(
+        (ledger / TASK / "task.yaml").read_text().partition("toolchain:")[0]
+    )
+    made = load_suite(ledger, "ex", registry).tasks[0].toolchain
+    assert made is not None
+    assert (made.python, made.prepare, made.files) == ("3.11", ("sh", "build.sh"), "tools")
+    (tools / "build.sh").write_text("false\n")
+    other = load_suite(ledger, "ex", registry).tasks[0].toolchain
+    assert other is not None
+    assert other.files_sha256 != made.files_sha256

@@ -18,10 +18,7 @@ from trialbook.execution.interpreters import Interpreter
 from trialbook.execution.toolchain_log import Steps
 from trialbook.model.digest import sha256
 
-_PIP = (
-    *(sys.executable, "-m", "pip", "--no-input", "--disable-pip-version-check", "--no-color"),
-    "--python",
-)
+_PIP = ("-m", "pip", "--no-input", "--disable-pip-version-check", "--no-color", "--python")
 _INSTALL = ("install", "--no-compile", "--progress-bar", "off", "--no-warn-script-location")
 _OPTION = re.compile(
     r"(?P<name>-f|-i|--find-links|--index-url|--extra-index-url|--no-index|--trusted-host|--pre|"
@@ -62,7 +59,7 @@ def install(python: Path, requirements: Path, room: Path, steps: Steps) -> Insta
         ToolchainFailure: it cannot be resolved or installed, or is not what the hashes say.
     """
     data = requirements.read_bytes()
-    pip = (*_PIP, str(python))
+    pip = _pip_for(python, room, steps)
     report = room / "report.json"
     cwd = requirements.parent
     if _HASHED.search(data):
@@ -77,6 +74,15 @@ def install(python: Path, requirements: Path, room: Path, steps: Steps) -> Insta
         installed = _install_locked(pip, report, room, steps)
     _compile(python, steps)
     return installed
+
+
+def _pip_for(python: Path, room: Path, steps: Steps) -> tuple[str, ...]:
+    """The installer: trialbook's own pip or, for a Python that is too old for it, that one's."""
+    own = (sys.executable, *_PIP, str(python))
+    if steps.run((*own, "--version"), cwd=room, may_fail=True):
+        return own
+    steps.run((str(python), "-I", "-m", "venv", str(room / "pip")), cwd=room)
+    return (str(room / "pip" / "bin" / "python"), *_PIP, str(python))
 
 
 def _install_locked(pip: tuple[str, ...], report: Path, room: Path, steps: Steps) -> Installed:
@@ -133,14 +139,16 @@ def _locked_line(item: Mapping[str, Any]) -> str:
     """A distribution as a requirement that nothing else can satisfy."""
     about, source = item["metadata"], item["download_info"]
     name, url = _normal(about["name"]), str(source["url"])
-    hashes = source.get("archive_info", {}).get("hashes", {})
+    archive = source.get("archive_info", {})
+    # The second is how older installers write it.
+    digest = archive.get("hashes", {}).get("sha256") or archive.get("hash", "").partition("=")[2]
     if "vcs_info" in source:
         info = source["vcs_info"]
         return f"{name} @ {info['vcs']}+{url}@{info['commit_id']}"
-    if not hashes.get("sha256"):
+    if not digest:
         return f"{name} @ {url}"
     exact = f"{name} @ {url}" if item.get("is_direct") else f"{name}=={about['version']}"
-    return f"{exact} --hash=sha256:{hashes['sha256']}"
+    return f"{exact} --hash=sha256:{digest}"
 
 
 def _normal(name: str) -> str:

@@ -45,8 +45,8 @@ class Steps:
         cwd: Path,
         environment: Mapping[str, str] | None = None,
         may_fail: bool = False,
-    ) -> None:
-        """Run a command to its end; it dies with this process.
+    ) -> bool:
+        """Run a command to its end, and say whether it went well; it dies with this process.
 
         Raises:
             ToolchainFailure: it cannot be started, takes too long, or ends with another status
@@ -66,7 +66,7 @@ class Steps:
         with self.log.open("ab") as log:
             log.write(f"$ {' '.join(argv)}\n".encode() + said)
         if result.ok or (may_fail and result.ended is Ended.EXITED):
-            return
+            return result.ok
         how = result.message or (
             f"ended with status {result.exit_code}"
             if result.ended is Ended.EXITED
