@@ -105,6 +105,16 @@ def sandbox(backend: str, at_home: None) -> Sandbox:
     return made
 
 
+def need(*programs: str) -> None:
+    """Skip a test where a program is missing; under CI that is a failure."""
+    for program in programs:
+        if shutil.which(program, path="/usr/bin") is None:
+            why = f"{program} is not installed in /usr/bin"
+            if os.environ.get("CI"):
+                pytest.fail(why)
+            pytest.skip(why)
+
+
 @dataclass
 class Bench:
     """Starts commands in a sandbox, each in a fresh workspace."""

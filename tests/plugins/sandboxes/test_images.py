@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.plugins.sandboxes.conftest import Bench
+from tests.plugins.sandboxes.conftest import Bench, need
 from tests.plugins.sandboxes.tiny_image import tiny_image
 
 from trialbook.api import Ended, EnvironmentProblem, ImageSource, Network, Sandbox
@@ -134,8 +133,7 @@ def test_an_image_that_no_registry_gives_is_told_with_the_log(
 def test_an_image_reaches_its_proxy_by_what_it_has(
     backend: str, bench: Bench, tmp_path: Path
 ) -> None:
-    if not shutil.which("socat", path="/usr/bin"):
-        pytest.skip("there is no socat here")
+    need("socat")
     (tmp_path / "proxy").mkdir()
     script = tmp_path / "forward.py"
     script.write_bytes(FORWARDER.read_bytes())

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.plugins.sandboxes.conftest import Bench
+from tests.plugins.sandboxes.conftest import Bench, need
 
 from trialbook.api import Ended, Limits, Network
 from trialbook.egress.way import (
@@ -134,6 +134,7 @@ def serve(stack: ExitStack, server: ThreadingHTTPServer) -> None:
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("certificate")
     certificate, key = folder / "certificate.pem", folder / "key.pem"
+    need("openssl")
     subprocess.run(
         [
             *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"),
@@ -334,8 +335,9 @@ def test_two_trials_have_two_proxies_and_neither_sees_the_others(
 def test_usual_clients_find_the_proxy(
     backend: str, bench: Bench, outside: Host, program: str
 ) -> None:
-    if not shutil.which(program, path="/usr/bin"):
-        pytest.skip(f"there is no {program} here")
+    if program == "node" and not shutil.which(program, path="/usr/bin"):
+        pytest.skip("there is no node here")
+    need(program)
     way, given = outside.way(f"allowed.test:{outside.https}", f"127.0.0.1:{outside.https}")
     url = f"https://allowed.test:{outside.https}/"
     argv = {
@@ -357,8 +359,7 @@ def test_usual_clients_find_the_proxy(
 
 @pytest.mark.parametrize("backend", ["bubblewrap"])
 def test_where_there_is_no_python_socat_will_do(backend: str, bench: Bench, outside: Host) -> None:
-    if not shutil.which("socat", path="/usr/bin") or not shutil.which("curl", path="/usr/bin"):
-        pytest.skip("there is no socat or no curl here")
+    need("socat", "curl")
     way, given = outside.way(f"allowed.test:{outside.http}", f"127.0.0.1:{outside.http}")
     _, _, script, *rest = given["forwarder"]
     programs = outside.folder / "programs"
