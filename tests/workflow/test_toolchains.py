@@ -58,6 +58,12 @@ def test_a_toolchain_is_in_the_plan_and_in_each_trial_and_agents_can_run_it(
     assert len(planned["use"]["digest"]) == 64
     assert all(one["toolchain"] == planned["use"] for one in trials.values())
     trialbook(ledger, "verify")
+    said = f"linux {os.uname().machine}, sha256 {planned['use']['digest'][:12]}"
+    run = plan(ledger)["run"]
+    assert said in trialbook(ledger, "show", f"{run}/first/good/r1").stdout
+    trialbook(ledger, "site", "build")
+    pages = (ledger / "site" / "_build").rglob("*.html")
+    assert any("<h3>Toolchain</h3>" in path.read_text() for path in pages)
 
 
 def test_without_a_toolchain_none_is_recorded(ledger: Path) -> None:

@@ -208,6 +208,8 @@ def _trial_head(trial: Trial) -> Iterable[Part]:
         rows.append(("network", safe(network_said(trial.isolation), style=style)))
     if trial.egress is not None:
         rows.append(("reached", egress_said(trial.egress)))
+    if trial.toolchain is not None:
+        rows.append(("toolchain", trial.toolchain.words))
     if trial.change is not None:
         change = trial.change
         rows.append(

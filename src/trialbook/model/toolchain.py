@@ -71,6 +71,13 @@ class ToolchainUse:
     python: str | None
     image: str | None = None
 
+    @property
+    def words(self) -> str:
+        """What it was, in one line."""
+        python = f"Python {self.python}" if self.python else ""
+        parts = (self.image or "", python, self.platform, f"sha256 {self.digest[:12]}")
+        return ", ".join(filter(None, parts))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedToolchain:

@@ -96,6 +96,7 @@ def page_of_trial(run: RunRef, summary: Summary, files: TrialFiles) -> Page:
         "network": network_said(trial.isolation) if trial.isolation else "",
         "network_loose": trial.isolation.network_loose if trial.isolation else False,
         "egress": _egress(trial.egress) if trial.egress else None,
+        "toolchain": trial.toolchain.words if trial.toolchain else "",
         "workspace": plain(trial.workspace) if trial.workspace else None,
         "usage": _usage(trial),
         "attempts": [_attempt(plain(attempt)) for attempt in trial.attempts],
