@@ -30,8 +30,8 @@ help: ## list the targets
 eval: .venv/run ## run a suite and commit every trial: make eval SUITE=instruction-drift
 	$(TRIALBOOK) eval $(SUITE) $(ARGS)
 
-gate: .venv/run ## fail for a regression, not for noise: make gate SUITE=instruction-drift
-	$(TRIALBOOK) gate $(SUITE) $(ARGS)
+gate: .venv/run ## fail for a regression, not for noise: make gate SUITE=x BASE=main HEAD=.
+	$(TRIALBOOK) gate $(SUITE) $(if $(BASE),--revisions $(BASE)..$(or $(HEAD),.)) $(ARGS)
 
 resume: .venv/run ## continue an interrupted run: make resume RUN=...
 	$(TRIALBOOK) resume $(RUN) $(ARGS)

@@ -11,8 +11,9 @@ from trialbook.cli.context import Context, pass_context
 from trialbook.cli.progress import observer
 from trialbook.cli.reading import open_reader
 from trialbook.cli.terminal import Column, Part, heading, render, safe, table
-from trialbook.errors import ExitCode
+from trialbook.errors import ExitCode, UserError
 from trialbook.formats.visible import visible_line
+from trialbook.model.suite import WORK_TREE
 from trialbook.registry import Registry
 from trialbook.reporting.gate import Gated
 from trialbook.reporting.gate_said import (
@@ -34,6 +35,7 @@ from trialbook.storage.files import write_atomic
 from trialbook.storage.suites import load_suite
 from trialbook.workflow.evaluate import Bench
 from trialbook.workflow.gating import GateWish, Judged, judge, run_gate
+from trialbook.workflow.revisions import Revisions
 
 _EXIT = {
     Answer.PASS: ExitCode.DONE,
@@ -49,6 +51,11 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--baseline", metavar="NAME", help="The configuration as it was.")
 @click.option("--candidate", metavar="NAME", help="The configuration with the change.")
 @click.option("--baseline-from", metavar="RUN", help="Take the baseline's trials from this run.")
+@click.option(
+    "--revisions",
+    metavar="BASE..HEAD",
+    help="Compare the instruction files of two revisions; `main...` is main and the work tree.",
+)
 @click.option("--jobs", "-j", type=click.IntRange(1, 256), help="Trials at once.")
 @click.option("--markdown", "markdown_file", type=_FILE, help="Write a pull-request comment.")
 @click.option("--junit", "junit_file", type=_FILE, help="Write a JUnit file.")
@@ -61,6 +68,7 @@ def command(  # noqa: PLR0913 - click hands every option over by name
     baseline: str | None,
     candidate: str | None,
     baseline_from: str | None,
+    revisions: str | None,
     jobs: int | None,
     markdown_file: Path | None,
     junit_file: Path | None,
@@ -74,8 +82,18 @@ def command(  # noqa: PLR0913 - click hands every option over by name
 
     With --baseline-from only the candidate is run. The older run must be at most 14 days old and
     measured by the same suite, program, model, client and limits.
+
+    With --revisions, one configuration that takes its instruction files from a git revision is run
+    with those of BASE and with those of HEAD: what a pull request changes. --candidate names it, if
+    the suite has several.
     """
-    wish = GateWish(baseline=baseline, candidate=candidate, baseline_from=baseline_from, jobs=jobs)
+    wish = GateWish(
+        baseline=baseline,
+        candidate=candidate,
+        baseline_from=baseline_from,
+        jobs=jobs,
+        revisions=_revisions(revisions, candidate),
+    )
     runs: Sequence[str] = targets
     if len(targets) == 1 and (context.root() / "suites" / targets[0]).is_dir():
         runs = _run(context, targets[0], wish)
@@ -93,6 +111,18 @@ def command(  # noqa: PLR0913 - click hands every option over by name
     else:
         context.result(render(_parts(found, caution), colour=context.colour))
     return _EXIT[found.answer]
+
+
+def _revisions(text: str | None, template: str | None) -> Revisions | None:
+    if text is None:
+        return None
+    base, dots, head = text.partition("..")
+    if not base or not dots:
+        raise UserError(
+            f"{visible_line(text)!r} is no pair of revisions",
+            hint="write BASE..HEAD, such as main..my-branch; a dot for HEAD is the work tree",
+        )
+    return Revisions(base=base, head=head or WORK_TREE, template=template)
 
 
 def _run(context: Context, name: str, wish: GateWish) -> list[str]:

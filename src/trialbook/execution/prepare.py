@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from trialbook.errors import EnvironmentProblem, Refused
+from trialbook.errors import EnvironmentProblem
+from trialbook.execution.instructions import Place, lay_folder, lay_revision
 from trialbook.execution.reference import reference_files
 from trialbook.execution.snapshot import resolve
+from trialbook.model.plan import TakenInstructions
 from trialbook.model.suite import Configuration, Task
 from trialbook.storage.files import copy_tree
 from trialbook.storage.repository import Store
-from trialbook.storage.trees import overlay_tree, tree_of_folder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +22,7 @@ class Start:
     source: str
     snapshot_tree: str
     workspace_tree: str
+    taken: TakenInstructions | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,19 +48,20 @@ def starting_point(task: Task, configuration: Configuration, supplies: Supplies)
     store = supplies.store
     folder = supplies.task_folder(task)
     found = resolve(task.snapshot, folder=folder, store=store, cache=supplies.cache)
-    tree = found.tree
+    tree, taken = found.tree, None
     if configuration.instructions is not None:
         laid = supplies.suite_folder / "instructions" / configuration.instructions
-        top = tree_of_folder(store, laid)
-        if top.omitted:
-            listed = ", ".join(f"{file.path}: {file.reason}" for file in top.omitted[:5])
-            raise Refused(
-                f"the instructions {configuration.instructions} hold what cannot be laid over a "
-                f"workspace: {listed}",
-                hint="remove these from the folder",
-            )
-        tree = overlay_tree(store, tree, top.tree)
-    return Start(source=found.source, snapshot_tree=found.tree, workspace_tree=tree)
+        tree = lay_folder(store, tree, laid, configuration.instructions)
+    if configuration.instructions_from is not None:
+        place = Place(
+            suite_folder=supplies.suite_folder,
+            task=task,
+            task_folder=folder,
+            store=store,
+            cache=supplies.cache,
+        )
+        tree, taken = lay_revision(tree, configuration.instructions_from, place)
+    return Start(source=found.source, snapshot_tree=found.tree, workspace_tree=tree, taken=taken)
 
 
 def agent_files(

@@ -156,7 +156,7 @@ def disagreements(lock: Lock, plan: Plan) -> list[Difference]:
     files = dict(plan.files)
     for configuration_name, configuration in plan.configurations.items():
         files |= configuration.files
-        known = lock.configurations.get(configuration_name)
+        known = lock.configurations.get(configuration.template or configuration_name)
         found += _of_part("configuration", configuration_name, known, configuration)
     for task_name, task in plan.tasks.items():
         files |= task.files

@@ -120,8 +120,24 @@ class PlannedTask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TakenInstructions:
+    """Instruction files that were taken from a revision, by their place in the workspace.
+
+    ``commit`` is None where they came from a work tree as it was.
+    """
+
+    repository: str
+    revision: str
+    commit: str | None
+    paths: tuple[str, ...]
+    files: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedConfiguration:
     """A configuration as the plan froze it; ``digest`` covers ``files``.
+
+    ``template`` is the suite's configuration that it was made from, where it has another name.
 
     ``workspaces`` maps each task to the tree id of its workspace: snapshot plus instructions.
     ``readable`` are the files and folders of the host that are shown besides. ``client_version`` is
@@ -147,6 +163,8 @@ class PlannedConfiguration:
     files: dict[str, str]
     workspaces: dict[str, str]
     readable: tuple[str, ...] = ()
+    taken: TakenInstructions | None = None
+    template: str | None = None
     client_version: str | None = None
 
 

@@ -204,13 +204,31 @@ class Network:
     refused: str = "flag"
 
 
+WORK_TREE = "."
+"""The revision that means: the files as they are in the work tree now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstructionsFrom:
+    """Instruction files taken from a git revision.
+
+    ``repository`` is relative to the suite's folder; None is the repository of the task's snapshot.
+    """
+
+    revision: str
+    paths: tuple[str, ...]
+    repository: str | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
     """The whole workflow under evaluation.
 
-    ``parameters`` are the agent plugin's own (key ``with``). ``files`` names a folder relative to
-    the suite that is copied beside the workspace for the agent; it may contain ``{task}`` and
-    ``{repetition}``. ``gives_reference`` hands the task's reference to the agent: only for
+    ``instructions`` names a folder of the suite, ``instructions_from`` a revision to take files
+    from. ``template`` is the suite's configuration that this one was made from, to compare
+    revisions. ``parameters`` are the agent plugin's own (key ``with``). ``files`` names a folder
+    relative to the suite that is copied beside the workspace for the agent; it may contain
+    ``{task}`` and ``{repetition}``. ``gives_reference`` hands the task's reference to the agent: only for
     known-good controls, and said in every report. ``secrets`` are names of environment variables.
     ``readable`` names files and folders of the host that the agent's client needs, to be read.
     ``limits`` holds only what the configuration itself gives: see `merge_limits`.
@@ -223,6 +241,8 @@ class Configuration:
     model: str | None = None
     reasoning: str | None = None
     instructions: str | None = None
+    instructions_from: InstructionsFrom | None = None
+    template: str | None = None
     approval: str | None = None
     sandbox: str | None = None
     network: Network = field(default_factory=Network)

@@ -161,6 +161,8 @@ def what_differs(baseline: PlannedConfiguration, candidate: PlannedConfiguration
 
 def _instructions(planned: PlannedConfiguration) -> dict[str, str]:
     """The files laid over the workspace, by their place in it."""
+    if planned.taken is not None:
+        return planned.taken.files
     if planned.instructions is None:
         return {}
     inside = f"/instructions/{planned.instructions}/"

@@ -139,6 +139,15 @@ def _refuse(root: Path, target: Path) -> None:
         raise UserError(f"{target.relative_to(root)} is there already", hint="choose another name")
 
 
+CI_SERVICES = ("github", "gitlab")
+"""The CI services that there is a template of a job for."""
+
+
+def ci_template(service: str) -> str:
+    """A job that gates changes of instructions, for one of :data:`CI_SERVICES`."""
+    return _starter("ci").joinpath(f"{service}.yml").read_text(encoding="utf-8")
+
+
 def _starter(part: str) -> Traversable:
     return resources.files("trialbook.storage").joinpath("starter", part)
 

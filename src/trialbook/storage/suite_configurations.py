@@ -11,7 +11,7 @@ from trialbook.api import Agent
 from trialbook.formats.document import Document, Pointer
 from trialbook.formats.schema import check_schema
 from trialbook.model.hosts import HostError, parse_entry
-from trialbook.model.suite import ALLOW, Configuration, Network
+from trialbook.model.suite import ALLOW, Configuration, InstructionsFrom, Network
 from trialbook.storage.placeholders import placeholder_fault
 from trialbook.storage.suite_reading import Reading, below, mapping_of, value_of
 from trialbook.storage.suite_tasks import TaskFile
@@ -82,7 +82,8 @@ def build_configuration(reading: Reading, file: ConfigurationFile) -> Configurat
         version=written.get("version"),
         model=written.get("model"),
         reasoning=written.get("reasoning"),
-        instructions=written.get("instructions"),
+        instructions=_text_or_none(written.get("instructions")),
+        instructions_from=_instructions_from(written.get("instructions")),
         approval=written.get("approval"),
         sandbox=written.get("sandbox"),
         network=_network(written.get("network", "open")),
@@ -96,6 +97,21 @@ def build_configuration(reading: Reading, file: ConfigurationFile) -> Configurat
         gives_reference=written.get("gives_reference", False),
         description=written.get("description", ""),
         digests=reading.digests(_owner(file.name)),
+    )
+
+
+def _text_or_none(written: Any) -> str | None:  # noqa: ANN401 - a name or a mapping
+    return written if isinstance(written, str) else None
+
+
+def _instructions_from(written: Any) -> InstructionsFrom | None:  # noqa: ANN401 - as above
+    if not isinstance(written, dict):
+        return None
+    source = written["from"]
+    return InstructionsFrom(
+        revision=source["revision"],
+        paths=tuple(source["paths"]),
+        repository=source.get("repository"),
     )
 
 

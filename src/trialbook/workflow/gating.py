@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trialbook.errors import Interrupted, UserError
 from trialbook.model.plan import DRAFT
@@ -17,6 +17,7 @@ from trialbook.stats.gate import STAGE_REPETITIONS
 from trialbook.storage.reader import Reader
 from trialbook.workflow.evaluate import Bench, start_run
 from trialbook.workflow.planning import Request, make_plan, narrowed
+from trialbook.workflow.revisions import BASE, HEAD, Revisions
 
 Say = Callable[[str], None]
 """Told what a person should hear while it runs."""
@@ -30,6 +31,13 @@ class GateWish:
     candidate: str | None = None
     baseline_from: str | None = None
     jobs: int | None = None
+    revisions: Revisions | None = None
+
+    def resolved(self) -> GateWish:
+        """The same with the names of the two configurations that revisions make."""
+        if self.revisions is None:
+            return self
+        return replace(self, baseline=BASE, candidate=HEAD)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +55,7 @@ def judge(reader: Reader, runs: Sequence[str], wish: GateWish) -> Judged:
     Raises:
         UserError: no such run, or no such configurations.
     """
+    wish = wish.resolved()
     refs = dict.fromkeys(reader.resolve_run(run) for run in runs)
     results = [load_results(reader, ref) for ref in refs]
     suite = f"{results[0].plan.suite}@{results[0].plan.protocol}"
@@ -89,10 +98,15 @@ def run_gate(
         UserError: the suite is a draft, or has no such configurations.
         Interrupted: a person stopped it; what ran is in the ledger.
     """
-    names = _configurations(suite, wish)
+    names = () if wish.revisions else _configurations(suite, wish)
     runs: list[str] = []
     while True:
-        request = Request(repetitions=STAGE_REPETITIONS, configurations=names, jobs=wish.jobs)
+        request = Request(
+            repetitions=STAGE_REPETITIONS,
+            configurations=names,
+            jobs=wish.jobs,
+            revisions=wish.revisions,
+        )
         plan = make_plan(
             suite,
             request,

@@ -21,13 +21,16 @@ SUITE ?= example
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help eval resume check-suite lock-suite status site serve
+.PHONY: help eval gate resume check-suite lock-suite status site serve
 
 help: ## list the targets
 \t@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\\t/' | expand -t 16
 
 eval: ## run a suite and commit every trial: make eval SUITE=example
 \t$(TRIALBOOK) eval $(SUITE) $(ARGS)
+
+gate: ## fail for a regression, not for noise: make gate SUITE=x BASE=main HEAD=.
+\t$(TRIALBOOK) gate $(SUITE) $(if $(BASE),--revisions $(BASE)..$(or $(HEAD),.)) $(ARGS)
 
 resume: ## continue an interrupted run: make resume RUN=...
 \t$(TRIALBOOK) resume $(RUN) $(ARGS)

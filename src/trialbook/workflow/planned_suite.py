@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from trialbook.errors import UserError
@@ -11,6 +12,7 @@ from trialbook.registry import Registry
 from trialbook.storage.suites import load_suite
 from trialbook.workflow.locking import LockState, lock_state
 from trialbook.workflow.planning import Request, narrowed
+from trialbook.workflow.revisions import as_planned
 
 
 def suite_of_plan(plan: Plan, root: Path, registry: Registry, *, as_locked: bool = True) -> Suite:
@@ -30,12 +32,21 @@ def suite_of_plan(plan: Plan, root: Path, registry: Registry, *, as_locked: bool
     suite = load_suite(root, plan.suite, registry)
     if as_locked and plan.status == LOCKED and suite.protocol == plan.protocol:
         _check_program(lock_state(root, suite, registry), suite)
+    names = {name: one.template or name for name, one in plan.configurations.items()}
     request = Request(
         tasks=tuple(plan.tasks),
-        configurations=tuple(plan.configurations),
+        configurations=tuple(dict.fromkeys(names.values())),
         repetitions=plan.repetitions,
     )
-    return narrowed(suite, request)
+    suite = narrowed(suite, request)
+    known = {one.name: one for one in suite.configurations}
+    return replace(
+        suite,
+        configurations=tuple(
+            as_planned(known[names[name]], name, planned)
+            for name, planned in plan.configurations.items()
+        ),
+    )
 
 
 def _check_program(state: LockState, suite: Suite) -> None:

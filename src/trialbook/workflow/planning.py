@@ -38,6 +38,7 @@ from trialbook.workflow.clients import find_clients
 from trialbook.workflow.host import this_runner
 from trialbook.workflow.locking import LockState, lock_state, refuse_drift
 from trialbook.workflow.prices import newest_prices
+from trialbook.workflow.revisions import Revisions, at_revisions
 from trialbook.workflow.sandboxes import choose_sandboxes, strongest
 from trialbook.workflow.starts import prepared
 from trialbook.workflow.toolchains import prepared_toolchains, toolchains_of
@@ -58,6 +59,7 @@ class Request:
     jobs: int | None = None
     seed: str | None = None
     sandbox: str | None = None
+    revisions: Revisions | None = None
 
 
 def narrowed(suite: Suite, request: Request) -> Suite:
@@ -68,6 +70,8 @@ def narrowed(suite: Suite, request: Request) -> Suite:
     """
     tasks = _chosen("task", request.tasks, suite.tasks)
     configurations = _chosen("configuration", request.configurations, suite.configurations)
+    if request.revisions is not None:
+        configurations = at_revisions(request.revisions, suite)
     repetitions = suite.repetitions if request.repetitions is None else request.repetitions
     return replace(suite, tasks=tasks, configurations=configurations, repetitions=repetitions)
 
@@ -199,11 +203,11 @@ def _other_sandbox(
         return ""
     locked = state.stored.lock.configurations
     other = [
-        f"{name} in {planned.sandbox}, locked is {locked[name].sandbox}"
+        f"{name} in {planned.sandbox}, locked is {locked[planned.template or name].sandbox}"
         for name, planned in configurations.items()
-        if planned.sandbox != locked[name].sandbox
+        if planned.sandbox != (known := locked[planned.template or name].sandbox)
         # Whichever isolates best on a host is what such a lock means.
-        and (locked[name].sandbox != DEFAULT_SANDBOX or _weaker(planned.sandbox, registry))
+        and (known != DEFAULT_SANDBOX or _weaker(planned.sandbox, registry))
     ]
     return f"it runs in another sandbox than was locked ({', '.join(other)})" if other else ""
 
@@ -314,6 +318,8 @@ def _planned_configuration(
         files=dict(sorted(configuration.digests.items())),
         workspaces={name: start.workspace_tree for name, start in sorted(starts.items())},
         readable=configuration.readable,
+        taken=next((start.taken for start in starts.values() if start.taken), None),
+        template=configuration.template,
     )
 
 
