@@ -56,7 +56,8 @@ def test_the_answer_comes_with_both_views_moved_tasks_and_what_was_needed(root: 
     for moved in ("up t07: 2/3 to 3/3", "up t09: 1/3 to 2/3", "down t10: 1/3 to 0/3"):
         assert moved in said
     assert "31 tasks for 10" in said
-    assert "Margin 10 points: -11.2 to +17.8 points (confidence 0.9, t, guarded) is not inside it" in said
+    bounds = "-11.2 to +17.8 points (confidence 0.9, t, guarded)"
+    assert f"Margin 10 points: {bounds} is not inside it" in said
 
 
 def test_json_says_the_same(root: Path) -> None:
