@@ -18,7 +18,7 @@ MOST_KEPT = 400_000
 _MINUTES = 20.0
 _LINES = 3
 _LONGEST = 600
-_CREDENTIALS = re.compile(rb"(?<=://)[^/@\s:]+:[^/@\s]+(?=@)")
+_CREDENTIALS = re.compile(rb"(?<=://)[^/@\s]+(?=@)")
 _MARKS = ("ERROR:", "error:", "Error:")
 
 
@@ -61,10 +61,11 @@ class Steps:
             stderr=part,
         )
         result = run(command, Limits(minutes=_MINUTES, output_mb=10.0))
-        said = _CREDENTIALS.sub(b"***:***", read_regular(part) or b"")
+        said = _CREDENTIALS.sub(b"***", read_regular(part) or b"")
         part.unlink(missing_ok=True)
         with self.log.open("ab") as log:
-            log.write(f"$ {' '.join(argv)}\n".encode() + said)
+            line = f"$ {' '.join(argv)}\n".encode(errors="surrogateescape")
+            log.write(_CREDENTIALS.sub(b"***", line) + said)
         if result.ok or (may_fail and result.ended is Ended.EXITED):
             return result.ok
         how = result.message or (
