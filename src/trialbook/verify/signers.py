@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+import threading
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,7 +35,10 @@ class Signed(NamedTuple):
 
 
 class Signers:
-    """A list of signers, unpacked where the tools can read it. Close it when done."""
+    """A list of signers, unpacked where the tools can read it. Close it when done.
+
+    Several threads may hold commits against it at the same time.
+    """
 
     def __init__(self, text: str, environ: Mapping[str, str]) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="signers-")
@@ -54,6 +58,7 @@ class Signers:
             "TZ": "UTC",
         }
         self._imported = False
+        self._importing = threading.Lock()
 
     def problem(self, commit: bytes) -> tuple[Code, str] | None:
         """What is wrong with a commit's signature, or None if a listed signer made it.
@@ -91,11 +96,12 @@ class Signers:
         return Code.SIGNER_UNLISTED, _one_line(said)
 
     def _openpgp_problem(self, signed: Signed) -> tuple[Code, str] | None:
-        if not self._imported:
-            self._imported = True
-            if self._keys:
+        with self._importing:
+            # Others wait: without the keys, every signer would be unknown.
+            if self._keys and not self._imported:
                 keys = "\n".join(self._keys).encode()
                 self._run(["gpg", "--batch", "--quiet", "--import"], keys)
+            self._imported = True
         with tempfile.NamedTemporaryFile(dir=self._place, suffix=".asc") as file:
             file.write(signed.signature + b"\n")
             file.flush()
