@@ -44,7 +44,9 @@ def test_a_toolchain_is_in_the_plan_and_in_each_trial_and_agents_can_run_it(
     change(ledger, SUITE, f"toolchain: {{prepare: [sh, -c, {json.dumps(command)}]}}\n")
     (ledger / "suites/mini/configurations/good.yaml").write_text(
         "configuration: good\nagent: command\n"
-        'with: {argv: [sh, -c, "tool | cut -c 11- > answer.txt; echo first 1 >> answer.txt"]}\n'
+        "with:\n  argv:\n  - sh\n  - -c\n  - |\n    tool | cut -c 11- > answer.txt\n"
+        "    echo first 1 >> answer.txt\n"
+        '    (: > "$(dirname "$(command -v tool)")/planted") 2> /dev/null || true\n'
     )
     git(ledger, "commit", "-q", "-a", "-m", "use the tool")
     trialbook(ledger, "eval", "mini", "--repetitions", "1")
@@ -58,6 +60,8 @@ def test_a_toolchain_is_in_the_plan_and_in_each_trial_and_agents_can_run_it(
     assert len(planned["use"]["digest"]) == 64
     assert all(one["toolchain"] == planned["use"] for one in trials.values())
     trialbook(ledger, "verify")
+    if trials["first/good/r1"]["isolation"]["isolated"]:
+        assert not list(Path(os.environ["TRIALBOOK_CACHE"]).rglob("planted"))
     said = f"linux {os.uname().machine}, sha256 {planned['use']['digest'][:12]}"
     run = plan(ledger)["run"]
     assert said in trialbook(ledger, "show", f"{run}/first/good/r1").stdout
