@@ -123,7 +123,8 @@ class Toolchains:
             if made is None:
                 made = self._trying(str(folder), lambda: self._make(toolchain, python, folder))
         with _known.lock:
-            return _known.ready.setdefault(str(folder), made)
+            _known.ready[str(folder)] = made
+        return made
 
     # --- environments --------------------------------------------------------------------------
 
@@ -205,7 +206,8 @@ class Toolchains:
 
             made = self._trying(key, make)
         with _known.lock:
-            return _known.ready.setdefault(key, made)
+            _known.ready[key] = made
+        return made
 
     def _ready_image(self, sandbox: str | None) -> _Ready:
         if self.registry is None or sandbox is None or not takes_images(self.registry, sandbox):
