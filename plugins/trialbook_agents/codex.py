@@ -38,7 +38,7 @@ from trialbook_agents.clients import (
     told,
 )
 from trialbook_agents.codex_record import RECONNECTING, CodexRun, read_codex, usage_of
-from trialbook_agents.jsonl import MOST_BYTES, Tail, read_records
+from trialbook_agents.jsonl import MOST_BYTES, Tail, parse_line, read_records
 from trialbook_agents.meter import Meter
 from trialbook_agents.shapes import mapping, one_line, text
 
@@ -49,7 +49,6 @@ _MODES = {"allow": "danger-full-access", "deny": "workspace-write"}
 _OWN_MODES = ("read-only", "workspace-write", "danger-full-access")
 _EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
 _RETRIES = 2
-_OFFLINE_WAITS = 6
 _PROVIDER = "trialbook"
 _OPENAI = "https://api.openai.com/v1"
 _KEY = "OPENAI_API_KEY"
@@ -215,13 +214,15 @@ class _Watch:
         self._sessions = folder / "sessions"
         self._rollouts: dict[Path, Tail] = {}
         self._waits = 0
+        self._retries = assignment.parameters.get("retries", _RETRIES)
 
     def __call__(self) -> str:
         for record in self._stream.more():
             waiting = text(record.get("message")).startswith(f"{RECONNECTING} waiting")
             self._waits = self._waits + 1 if waiting else 0
-        if self._waits >= _OFFLINE_WAITS:
-            return f"{_NO_NETWORK}, and it tries for ever"
+        # It waits longer each time, for ever, whatever number of retries it is given.
+        if self._waits > self._retries:
+            return f"{_NO_NETWORK}; it tried {self._waits} times, and would for ever"
         for path in files_below(self._sessions, "rollout-*.jsonl"):
             for record in self._rollouts.setdefault(path, Tail(path)).more():
                 if record.get("type") == "token_usage_record":
@@ -325,5 +326,7 @@ def _trouble(run: CodexRun) -> Trouble | None:
     status = _STATUS.search(failure)
     if status:
         return trouble_of_status(int(status[1]))
+    if mapping(parse_line(failure.encode())).get("error"):
+        return Trouble.REQUEST  # the answer to it as it came
     lowered = failure.lower()
     return next((trouble for words, trouble in _WORDS if words in lowered), None)

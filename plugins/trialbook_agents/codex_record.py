@@ -7,6 +7,7 @@ the errors by name; what it prints (``exec --json``) has less, and counts where 
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ _TOOLS = {
     "tool_search": EventKind.SEARCH,
 }
 _COMMANDS = frozenset({"exec_command", "shell", "shell_command", "local_shell", "container.exec"})
+_EXITED = re.compile(r"(?:exited with code|Exit code:) (-?\d+)")
+_HELD_UP = re.compile(r"Read-only file system|Operation not permitted|Permission denied")
 _PATCH_LINES = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
 
 
@@ -255,12 +258,26 @@ class _Rollout:
         elif kind in {"function_call", "custom_tool_call", "local_shell_call"}:
             self._call(payload, at)
         elif kind in {"function_call_output", "custom_tool_call_output"}:
-            call = text(payload.get("call_id"))
-            known = self.log.called(call)
-            if known is not None and known.output is None:
-                self.log.answer(call, **output_of(_output_text(payload.get("output"))))
+            self._answer(text(payload.get("call_id")), _output_text(payload.get("output")))
         elif kind.endswith("_call"):
             self._say(_TOOLS.get(kind.removesuffix("_call"), EventKind.TOOL), kind, at)
+
+    def _answer(self, call: str, said: str) -> None:
+        """What the model is told of a call; all there is of one that the sandbox held up."""
+        known = self.log.called(call)
+        if known is None or known.ok is not None:
+            return
+        head, mark, output = said.partition("\nOutput:\n")
+        code = _EXITED.search(head) if mark else None
+        exit_code = None if code is None else int(code[1])
+        held = known.kind is EventKind.COMMAND and exit_code and _HELD_UP.search(output)
+        self.log.answer(
+            call,
+            exit_code=exit_code,
+            ok=None if exit_code is None else exit_code == 0,
+            denied=True if held else None,
+            **output_of(output if mark else said),
+        )
 
     def _say(self, kind: EventKind, said: str, at: str | None) -> None:
         self.log.add(kind, text=said, at=at, turn=self._turn, agent=self._agent)

@@ -1,0 +1,45 @@
+"""Installs the clients that the tests run, at the versions that they are written for.
+
+Run as ``python -m tests.agents.install``. They go into a folder outside the repository
+(``TRIALBOOK_CLIENTS``, or one below the cache); nothing is done where they are there already.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+NPM = {"@anthropic-ai/claude-code": "2.1.332", "@openai/codex": "0.171.0"}
+
+
+def folder() -> Path:
+    if chosen := os.environ.get("TRIALBOOK_CLIENTS"):
+        return Path(chosen)
+    cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(cache) / "trialbook-test-clients"
+
+
+def program(name: str) -> Path:
+    return folder() / "node_modules" / ".bin" / name
+
+
+def installed(package: str) -> bool:
+    manifest = folder() / "node_modules" / package / "package.json"
+    return manifest.is_file() and f'"version": "{NPM[package]}"' in manifest.read_text()
+
+
+def main() -> int:
+    missing = [package for package in NPM if not installed(package)]
+    if not missing:
+        return 0
+    folder().mkdir(parents=True, exist_ok=True)
+    wanted = [f"{package}@{NPM[package]}" for package in NPM]
+    flags = ["--no-fund", "--no-audit", "--loglevel", "error"]
+    command = ["npm", "install", "--prefix", str(folder()), *flags, *wanted]
+    return subprocess.run(command, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
