@@ -36,13 +36,19 @@ class Flow:
 
     def read(self) -> None:
         """Take what has come, now that the last piece has been passed on."""
-        self.held = self.source.recv(_PIECE)
+        try:
+            self.held = self.source.recv(_PIECE)
+        except BlockingIOError:
+            return
         self.ended = not self.held
 
     def write(self) -> None:
         """Pass on as much as the target takes; at the end, that it is the end."""
-        if self.held:
-            self.held = self.held[self.target.send(self.held) :]
+        try:
+            if self.held:
+                self.held = self.held[self.target.send(self.held) :]
+        except BlockingIOError:
+            return
         if self.ended and not self.held:
             self.target.shutdown(socket.SHUT_WR)
             self.over = True
@@ -120,8 +126,6 @@ class Forwarder:
         try:
             pair.move(ends[number == ends[1].fileno()], events)
             over = pair.over
-        except BlockingIOError:
-            return
         except OSError:
             over = True
         for one in ends:

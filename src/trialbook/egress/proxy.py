@@ -55,6 +55,7 @@ class Ceilings:
     idle_seconds: float = 900.0
     half_seconds: float = 60.0
     goodbye_seconds: float = 2.0
+    last_seconds: float = 1.0
 
 
 class _Failed(Exception):
@@ -109,8 +110,10 @@ class Proxy:
             client.end()
 
     async def stop(self) -> None:
-        """End every connection."""
+        """End every connection; those whose other side is gone end by themselves first."""
         open_ones = list(self._open)
+        if open_ones:
+            await asyncio.wait(open_ones, timeout=self.ceilings.last_seconds)
         for task in open_ones:
             task.cancel()
         await asyncio.gather(*open_ones, return_exceptions=True)
