@@ -15,7 +15,7 @@ from trialbook.formats.authored import parse_document
 from trialbook.formats.records import from_json, to_json
 from trialbook.formats.schema import check_schema, load_schema
 from trialbook.model.lock import Lock, lock_digest
-from trialbook.model.validation import Row, RowStatus
+from trialbook.model.validation import MatrixRow, Row, RowStatus
 from trialbook.registry import Registry
 from trialbook.storage.lock import freeze, lock_path, read_lock
 from trialbook.storage.suites import load_suite
@@ -29,7 +29,7 @@ from trialbook.workflow.locking import (
     refuse_drift,
 )
 from trialbook.workflow.sandboxes import strongest
-from trialbook.workflow.validation import Room
+from trialbook.workflow.validation import Room, validate
 from trialbook_graders.checks import ChecksGrader
 
 SUITE = """\
@@ -126,6 +126,10 @@ def lock(root: Path) -> Locking:
     return lock_suite("shop", room(root))
 
 
+def validate_shop(root: Path) -> tuple[MatrixRow, ...]:
+    return validate(load_suite(root, "shop", Registry()), room(root)).rows
+
+
 def commit(root: Path) -> None:
     git(root, "add", "-A")
     git(root, "commit", "-q", "-m", "lock")
@@ -170,7 +174,7 @@ def test_a_suite_whose_graders_are_right_is_locked_with_what_they_said(root: Pat
         (Row.NEAR_MISS, "by-command"): (RowStatus.PASSED, 1),
         (Row.NEAR_MISS, "off-by-one"): (RowStatus.PASSED, 1),
         (Row.VARIANT, "patched"): (RowStatus.PASSED, 1),
-        (Row.LEAK, ""): (RowStatus.PASSED, 0),
+        (Row.LEAK, ""): (RowStatus.NOT_GIVEN, 0),
     }
     assert len(told) == 14
     assert "sums near miss off-by-one: rejected" in told
@@ -289,6 +293,11 @@ def test_an_answer_that_agents_can_read_keeps_the_suite_from_being_locked_unless
     done = trialbook(root, "suite", "lock", "shop", check=2)
     assert where in " ".join(done.stdout.split())
 
+    (root / "suites/shop/instructions/plain/HINTS.md").rename(root / "HINTS.md")
+    (row,) = [row for row in validate_shop(root) if row.row is Row.LEAK]
+    assert row.status is RowStatus.PASSED
+    assert row.reason.startswith("1 file and 3 lines of the answer, looked for in ")
+    (root / "HINTS.md").rename(root / "suites/shop/instructions/plain/HINTS.md")
     suite = root / "suites/shop/suite.yaml"
     suite.write_text(suite.read_text() + LEAK_WAIVER)
     locking = lock(root)

@@ -245,6 +245,8 @@ class TrialRunner:
     def _look_for_answer(
         self, spec: TrialSpec, python: str, supplies: Supplies, made: Template, found: Findings
     ) -> None:
+        if spec.task.reference is None:
+            return
         toolchain = spec.task.toolchain
         agent = self.launcher.registry.agent(spec.configuration.agent)
         places = shown_places(shown_to(agent, spec, self.system.home()))

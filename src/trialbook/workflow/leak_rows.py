@@ -15,6 +15,7 @@ from trialbook.model.evidence import SightingSeverity, violations
 from trialbook.model.suite import Suite, Task
 from trialbook.model.validation import MatrixRow, Row, RowStatus
 from trialbook.registry import Registry
+from trialbook.reporting.wording import number_of
 from trialbook.storage.repository import Store
 
 _TOLD = 3
@@ -94,13 +95,15 @@ def _judged(task: Task, answer: Answer, search: Search) -> MatrixRow:
     more = f"; and {len(told) - _TOLD} more" if len(told) > _TOLD else ""
     if leaks:
         return _row(task, RowStatus.FAILED, f"an agent could read the answer: {listed}{more}")
-    reason = (
-        f"{len(answer.blobs)} files and {len(answer.lines or ())} lines of the answer, looked for "
-        f"in {search.files} files that its agents can read: not found"
-    )
-    return _row(
-        task, RowStatus.PASSED, f"{reason}; worth a look: {listed}{more}" if told else reason
-    )
+    files = number_of(len(answer.blobs), "file")
+    lines = number_of(len(answer.lines or ()), "line")
+    status = RowStatus.PASSED
+    reason = f"{files} and {lines} of the answer, looked for in {search.files} files: not found"
+    if not answer.blobs and not answer.lines:
+        status = RowStatus.NOT_GIVEN
+        reason = "the answer has no file and no line that is large enough to be looked for"
+    reason += f"; worth a look: {listed}{more}" if told else ""
+    return _row(task, status, reason)
 
 
 def _row(task: Task, status: RowStatus, reason: str) -> MatrixRow:
