@@ -14,19 +14,23 @@ from pathlib import Path
 NPM = {"@anthropic-ai/claude-code": "2.1.332", "@openai/codex": "0.171.0"}
 
 
-def folder() -> Path:
+def _folder() -> Path:
     if chosen := os.environ.get("TRIALBOOK_CLIENTS"):
         return Path(chosen)
     cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(cache) / "trialbook-test-clients"
 
 
+# Where it is when the tests begin, before they change the environment.
+FOLDER = _folder()
+
+
 def program(name: str) -> Path:
-    return folder() / "node_modules" / ".bin" / name
+    return FOLDER / "node_modules" / ".bin" / name
 
 
 def installed(package: str) -> bool:
-    manifest = folder() / "node_modules" / package / "package.json"
+    manifest = FOLDER / "node_modules" / package / "package.json"
     return manifest.is_file() and f'"version": "{NPM[package]}"' in manifest.read_text()
 
 
@@ -34,10 +38,10 @@ def main() -> int:
     missing = [package for package in NPM if not installed(package)]
     if not missing:
         return 0
-    folder().mkdir(parents=True, exist_ok=True)
+    FOLDER.mkdir(parents=True, exist_ok=True)
     wanted = [f"{package}@{NPM[package]}" for package in NPM]
     flags = ["--no-fund", "--no-audit", "--loglevel", "error"]
-    command = ["npm", "install", "--prefix", str(folder()), *flags, *wanted]
+    command = ["npm", "install", "--prefix", str(FOLDER), *flags, *wanted]
     return subprocess.run(command, check=False).returncode
 
 
