@@ -366,6 +366,7 @@ def test_one_pass_reports_the_mistakes_of_all_files_with_places(
         (SUITE, "repetitions", 10**12, "`repetitions` must be at most 1000"),
         (CONFIGURATION, "gives_reference", True, "no reference to give in task greet-strangers"),
         (CONFIGURATION, "secrets", "KEY", "must be a list, not text; write a list: [KEY]"),
+        (f"{TASK}/task.yaml", "expected_outcomes", {"basline": "accepted"}, "did you mean `base"),
         (f"{TASK}/task.yaml", "task", "x", "is called `x`, but its folder `greet-strangers`"),
         (f"{TASK}/task.yaml", "brief", "../../suite.yaml", "relative path without `..`"),
         (f"{TASK}/task.yaml", "brief", "snapshot", "`suites/ex/tasks/greet-strangers/snapshot` is"),

@@ -9,10 +9,10 @@ from trialbook.registry import Registry
 from trialbook.storage.suites import check_suite, load_suite, suite_names
 from trialbook.workflow.locking import lock_state
 
-SHIPPED = ("golden-python", "hook-guard", "instruction-drift")
+SHIPPED = ("escape-room", "golden-python", "hook-guard", "instruction-drift")
 
 
-def test_three_suites_ship(root: Path) -> None:
+def test_these_suites_ship(root: Path) -> None:
     assert tuple(sorted(suite_names(root))) == SHIPPED
 
 

@@ -9,6 +9,7 @@ from trialbook.cli.terminal import summary_text
 from trialbook.errors import ExitCode
 from trialbook.formats.records import plain
 from trialbook.formats.visible import visible_line
+from trialbook.reporting.expected import as_expected, said
 from trialbook.reporting.summary import summarise
 from trialbook.workflow.evaluate import Ending
 from trialbook.workflow.withheld import Withheld
@@ -18,6 +19,7 @@ def show_ending(context: Context, ending: Ending, *, as_json: bool) -> int:
     """Print the end of a run and give the exit status."""
     for warning in ending.warnings:
         context.warn(warning)
+    expected = as_expected(ending.plan, ending.trials)
     if as_json:
         context.json(
             {
@@ -26,6 +28,7 @@ def show_ending(context: Context, ending: Ending, *, as_json: bool) -> int:
                 "status": ending.plan.status,
                 "draft_because": ending.plan.draft_because,
                 "complete": ending.complete,
+                "as_expected": plain(expected),
                 "interrupted": ending.interrupted,
                 "withheld": plain(ending.withheld),
                 "first_commit": ending.first,
@@ -35,6 +38,8 @@ def show_ending(context: Context, ending: Ending, *, as_json: bool) -> int:
         )
     else:
         context.result(summary_text(summarise(ending.plan, ending.trials), colour=context.colour))
+        for line in said(expected):
+            context.result(visible_line(line))
         _where(context, ending)
     for kept_out in ending.withheld:
         _complain(context, ending, kept_out)
@@ -42,7 +47,9 @@ def show_ending(context: Context, ending: Ending, *, as_json: bool) -> int:
         _not_in_step(context, ending)
     if ending.interrupted:
         return ExitCode.INTERRUPTED
-    return ExitCode.FIX if ending.withheld else ExitCode.DONE
+    if ending.withheld:
+        return ExitCode.FIX
+    return ExitCode.NO if expected.surprises else ExitCode.DONE
 
 
 def _complain(context: Context, ending: Ending, trial: Withheld) -> None:

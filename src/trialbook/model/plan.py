@@ -116,6 +116,7 @@ class PlannedTask:
     must_escalate: bool
     digest: str
     files: dict[str, str]
+    expected_outcomes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     toolchain: PlannedToolchain | None = None
 
 

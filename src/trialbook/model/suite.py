@@ -165,7 +165,8 @@ class Task:
     only what the task itself gives: see `merge_limits`. ``files`` maps every file of the task that
     is frozen (path relative to the ledger's root) to its sha256; the private ones are among them.
 
-    The rest is for validation: wrong and right answers to try the graders on, ids of checks that
+    ``expected_outcomes`` says how the trials of a configuration must end, where that is known
+    beforehand: in a control, or a demonstration. The rest is for validation: wrong and right answers to try the graders on, ids of checks that
     answer *no* (or *yes*) on the snapshot and *yes* on the reference, and paths that a task which
     ``must_escalate`` reserves to other people.
     """
@@ -184,6 +185,7 @@ class Task:
     no_change_expected: bool = False
     must_escalate: bool = False
     protected: tuple[str, ...] = ()
+    expected_outcomes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     near_misses: tuple[Candidate, ...] = ()
     variants: tuple[Candidate, ...] = ()
     fail_to_pass: tuple[str, ...] = ()

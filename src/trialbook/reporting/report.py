@@ -12,6 +12,7 @@ from trialbook.model.plan import SlotKey
 from trialbook.reporting.checks import check_counts
 from trialbook.reporting.costs import costs
 from trialbook.reporting.costs_said import COSTS_HEAD, cost_row
+from trialbook.reporting.expected import as_expected, said
 from trialbook.reporting.markdown import code, prose, table
 from trialbook.reporting.notices import notices
 from trialbook.reporting.report_corrections import correction_sections
@@ -65,6 +66,7 @@ def render_report(results: RunResults) -> bytes:
         *_failed_checks(results),
         "## Tasks and configurations\n",
         *_matrix(summary),
+        *_expected(results),
         *_not_accepted(summary),
         *sighting_section(summary),
         *correction_sections(results),
@@ -174,6 +176,13 @@ def _cell(summary: Summary, task: str, configuration: str) -> str:
             marks = ("+" if len(cell.trials) > 1 else "") + ("*" if cell.changed else "")
             letters.append(LETTERS[cell.outcome] + marks)
     return f"`{' '.join(letters)}`" if letters else ""
+
+
+def _expected(results: RunResults) -> Iterator[str]:
+    lines = list(said(as_expected(results.plan, results.trials)))
+    if lines:
+        yield "## As the suite expects\n"
+        yield "".join(f"- {prose(line)}\n" for line in lines)
 
 
 def _not_accepted(summary: Summary) -> Iterator[str]:

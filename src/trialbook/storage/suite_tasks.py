@@ -107,6 +107,10 @@ def build_task(reading: Reading, file: TaskFile, toolchain: Toolchain | None) ->
         no_change_expected=written.get("no_change_expected", False),
         must_escalate=written.get("must_escalate", False),
         protected=tuple(written.get("protected", ())),
+        expected_outcomes={
+            name: (said,) if isinstance(said, str) else tuple(said)
+            for name, said in written.get("expected_outcomes", {}).items()
+        },
         near_misses=build_candidates(written, Row.NEAR_MISS),
         variants=build_candidates(written, Row.VARIANT),
         fail_to_pass=tuple(written.get("fail_to_pass", ())),

@@ -183,9 +183,22 @@ def _check_suite(reading: Reading, document: Document, tasks: Sequence[TaskFile]
             message = f"there is no configuration `{item}`"
             hint = nearest(item, files) or f"add configurations/{item}.yaml"
             reading.at(document, ("configurations", index), message, hint)
+    _check_expected(reading, document, tasks)
     _check_comparison(reading, document, [item for item in listed if isinstance(item, str)])
     _check_policy(reading, document, tasks)
     check_waivers(reading, document, {task.name: task.document for task in tasks})
+
+
+def _check_expected(reading: Reading, document: Document, tasks: Sequence[TaskFile]) -> None:
+    """Every configuration that a task expects something of has to be one of the suite."""
+    listed = [one for one in value_of(document, ("configurations",), list) or [] if one]
+    for task in tasks:
+        expected = value_of(task.document, ("expected_outcomes",), dict) or {}
+        for name in expected.keys() - set(map(str, listed)):
+            message = f"`{name}` is not among the suite's configurations"
+            hint = nearest(name, listed) or "name one of them, or take this away"
+            pointer: Pointer = ("expected_outcomes", name)
+            reading.at(task.document, pointer, message, hint, key=True)
 
 
 def _check_comparison(reading: Reading, document: Document, listed: Sequence[str]) -> None:

@@ -348,6 +348,7 @@ def _planned_task(
         limits=merge_limits(suite.limits, task.limits),
         no_change_expected=task.no_change_expected,
         must_escalate=task.must_escalate,
+        expected_outcomes=task.expected_outcomes,
         digest=digest_of_files(task.files),
         files=dict(sorted(task.files.items())),
         toolchain=toolchain,

@@ -1,0 +1,5 @@
+"""Adds up amounts of money."""
+
+from tally.amounts import total
+
+__all__ = ["total"]
