@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 TRIALBOOK := $(BIN)/trialbook
 
 .DEFAULT_GOAL := help
-.PHONY: help test-exhaustive eval gate resume check-suite lock-suite status site serve test test-all benchmark lint fmt types architecture docs ci clean
+.PHONY: help test-exhaustive eval gate resume check-suite lock-suite status site serve test clients test-all benchmark lint fmt types architecture docs ci clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -52,9 +52,12 @@ serve: .venv/run ## serve the static site on this machine: make serve PORT=8000
 	$(TRIALBOOK) site serve --port $(PORT)
 
 test: .venv/dev ## the fast tests
-	$(BIN)/python -m pytest -m "not slow and not index" -n 2 $(ARGS)
+	$(BIN)/python -m pytest -m "not slow and not index and not agents" -n 2 $(ARGS)
 
-test-all: .venv/dev ## all tests but the exhaustive sweeps
+clients: .venv/dev ## install the agents' clients that the tests run, outside the repository
+	$(BIN)/python -m tests.agents.install
+
+test-all: .venv/dev clients ## all tests but the exhaustive sweeps
 	$(BIN)/python -m pytest -m "not exhaustive" -n 2 $(ARGS)
 
 test-exhaustive: .venv/dev ## kill and fill the disk at every call of a run: many minutes

@@ -1,12 +1,14 @@
 """Installs the clients that the tests run, at the versions that they are written for.
 
 Run as ``python -m tests.agents.install``. They go into a folder outside the repository
-(``TRIALBOOK_CLIENTS``, or one below the cache); nothing is done where they are there already.
+(``TRIALBOOK_CLIENTS``, or one below the cache); nothing is done where they are there already. Only
+on the build server it is an error that they cannot be installed.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -35,14 +37,16 @@ def installed(package: str) -> bool:
 
 
 def main() -> int:
-    missing = [package for package in NPM if not installed(package)]
-    if not missing:
+    if all(installed(package) for package in NPM):
         return 0
     FOLDER.mkdir(parents=True, exist_ok=True)
-    wanted = [f"{package}@{NPM[package]}" for package in NPM]
+    wanted = [f"{package}@{version}" for package, version in NPM.items()]
     flags = ["--no-fund", "--no-audit", "--loglevel", "error"]
     command = ["npm", "install", "--prefix", str(FOLDER), *flags, *wanted]
-    return subprocess.run(command, check=False).returncode
+    done = shutil.which("npm") is not None and not subprocess.run(command, check=False).returncode
+    if not done:
+        sys.stderr.write("the clients cannot be installed: their tests are left out\n")
+    return 0 if done or not os.environ.get("CI") else 1
 
 
 if __name__ == "__main__":
