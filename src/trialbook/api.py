@@ -217,6 +217,9 @@ class Agent(Protocol):
     And it may have ``readable(parameters) -> Iterable[Path]``: the files and folders of the host,
     beside ``/usr``, that its client is installed in. Sandboxes show them, to be read.
 
+    ``settings`` maps keys of a configuration that every client takes in words of its own
+    (``model``, ``reasoning``, ``approval``) to a JSON Schema for them.
+
     An adapter of a client that is installed apart may have
     ``client(parameters, spawn) -> Client``: it finds the program and asks it for its version. A run
     whose client is missing, or is not the one that the configuration pins, is then refused before

@@ -147,6 +147,9 @@ def _check_plugins(reading: Reading, document: Document, tasks: Sequence[TaskFil
             reading.problems += wrong
             if not wrong:
                 _check_prompts(reading, document, agent, tasks)
+        settings = getattr(agent, "settings", None)
+        if settings:
+            reading.problems += check_schema(document, {"properties": settings})
     sandbox = value_of(document, ("sandbox",), str)
     if sandbox:
         reading.plugin("sandboxes", sandbox, document, ("sandbox",))
