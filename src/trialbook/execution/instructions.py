@@ -18,13 +18,13 @@ from trialbook.model.plan import TakenInstructions
 from trialbook.model.suite import WORK_TREE, InstructionsFrom, SnapshotKind, Task
 from trialbook.process import git
 from trialbook.storage.files import fresh_folder
+from trialbook.storage.object_ids import is_oid
 from trialbook.storage.repository import (
     DIRECTORY,
     Repository,
     Store,
     TreeEntry,
     fetch_commit,
-    is_oid,
 )
 from trialbook.storage.trees import edit_tree, overlay_tree, replace_with, tree_of_folder
 
