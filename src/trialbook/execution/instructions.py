@@ -18,7 +18,7 @@ from trialbook.model.plan import TakenInstructions
 from trialbook.model.suite import WORK_TREE, InstructionsFrom, SnapshotKind, Task
 from trialbook.process import git
 from trialbook.storage.files import fresh_folder
-from trialbook.storage.object_ids import is_oid
+from trialbook.storage.objects import is_oid
 from trialbook.storage.repository import (
     DIRECTORY,
     Repository,

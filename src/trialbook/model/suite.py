@@ -164,9 +164,10 @@ class Task:
     ``folder`` is relative to the ledger's root. ``brief`` is the brief's text. ``limits`` holds
     only what the task itself gives: see `merge_limits`. ``files`` maps every file of the task that
     is frozen (path relative to the ledger's root) to its sha256; the private ones are among them.
-
     ``expected_outcomes`` says how the trials of a configuration must end, where that is known
-    beforehand: in a control, or a demonstration. The rest is for validation: wrong and right answers to try the graders on, ids of checks that
+    beforehand: in a control, or a demonstration.
+
+    The rest is for validation: wrong and right answers to try the graders on, ids of checks that
     answer *no* (or *yes*) on the snapshot and *yes* on the reference, and paths that a task which
     ``must_escalate`` reserves to other people.
     """
@@ -230,11 +231,11 @@ class Configuration:
     from. ``template`` is the suite's configuration that this one was made from, to compare
     revisions. ``parameters`` are the agent plugin's own (key ``with``). ``files`` names a folder
     relative to the suite that is copied beside the workspace for the agent; it may contain
-    ``{task}`` and ``{repetition}``. ``gives_reference`` hands the task's reference to the agent: only for
-    known-good controls, and said in every report. ``secrets`` are names of environment variables.
-    ``readable`` names files and folders of the host that the agent's client needs, to be read.
-    ``limits`` holds only what the configuration itself gives: see `merge_limits`.
-    ``digests`` maps every file that takes part (relative to the ledger's root) to its sha256.
+    ``{task}`` and ``{repetition}``. ``gives_reference`` hands the task's reference to the agent:
+    only for known-good controls, and said in every report. ``secrets`` are names of environment
+    variables. ``readable`` names files and folders of the host that the agent's client needs, to be
+    read. ``limits`` holds only what the configuration itself gives: see `merge_limits`. ``digests``
+    maps every file that takes part (relative to the ledger's root) to its sha256.
     """
 
     name: str
