@@ -165,3 +165,10 @@ def test_elsewhere_it_is_refused_with_the_way_out(sandbox: str, ledger: Path, im
     assert f"good in {sandbox}, bad in {sandbox}" in done.stderr
     assert "hint: --sandbox container" in done.stderr
     assert records(ledger, "plan.json") == {}
+
+
+def test_an_image_that_may_not_lead_to_the_proxy_is_warned_of(ledger: Path, image: str) -> None:
+    change(ledger, "suites/mini/configurations/good.yaml", "network: {allow: [example.com]}\n")
+    done = trialbook(ledger, "eval", "mini", "--dry-run", "--task", "first")
+    assert "good allows a list of hosts, and image image.tar has no python3" in done.stderr
+    assert records(ledger, "plan.json") == {}
