@@ -10,7 +10,7 @@ from trialbook.cli.context import Context, pass_context
 from trialbook.cli.ending import show_ending
 from trialbook.cli.progress import observer
 from trialbook.formats.records import plain
-from trialbook.model.plan import Plan
+from trialbook.model.plan import DECISION, DEVELOPMENT, Plan
 from trialbook.registry import Registry
 from trialbook.reporting.forecast import said
 from trialbook.storage.suites import load_suite
@@ -35,6 +35,7 @@ from trialbook.workflow.sandboxes import NOT_ENFORCED, NOT_ISOLATED
 @click.option("--jobs", "-j", type=click.IntRange(1, 256), help="Trials at once.")
 @click.option("--seed", help="Seed of the schedule; by default a random one, recorded.")
 @click.option("--sandbox", help="Sandbox for every configuration; see `trialbook plugins`.")
+@click.option("--decision", is_flag=True, help="Run held-out tasks too; each time is recorded.")
 @click.option("--dry-run", is_flag=True, help="Print the plan; run and commit nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @pass_context
@@ -48,6 +49,7 @@ def command(  # noqa: PLR0913 - click hands every option over by name
     jobs: int | None,
     seed: str | None,
     sandbox: str | None,
+    decision: bool,
     dry_run: bool,
     as_json: bool,
 ) -> int:
@@ -66,6 +68,7 @@ def command(  # noqa: PLR0913 - click hands every option over by name
         jobs=jobs,
         seed=seed,
         sandbox=sandbox,
+        kind=DECISION if decision else DEVELOPMENT,
     )
     say = partial(_say, context)
     plan = make_plan(loaded, request, root=root, registry=registry, system=context.system, say=say)

@@ -18,6 +18,10 @@ from trialbook.model.toolchain import PlannedToolchain
 
 SCHEDULE_METHOD = "eval-schedule/v1"
 
+DEVELOPMENT = "development"
+DECISION = "decision"
+"""What a plan is for: only a decision may run held-out tasks."""
+
 DRAFT = "draft"
 LOCKED = "locked"
 """What a plan and its trials may be: see `Plan`."""
@@ -199,6 +203,8 @@ class Plan:
     ``status`` is *draft*, with the reason, unless what measures is as locked and the lock is
     committed; ``lock`` is the lock of the protocol number, if there is one. ``rerun`` maps an
     outcome to the number of replacements that a slot may get for it (None: any number).
+    ``kind`` is what the plan is for; ``held_out_opened`` counts the plans that ran held-out tasks
+    of the suite, this one included, when it was made, and is 0 in a plan without any.
     ``suite_tasks`` and ``suite_configurations`` are how many the suite had, of which the plan may
     have fewer; None in plans of older versions.
     """
@@ -208,6 +214,8 @@ class Plan:
     suite: str
     protocol: int
     status: str
+    kind: str = DEVELOPMENT
+    held_out_opened: int = 0
     draft_because: str = ""
     lock: PlannedLock | None = None
     decision: str

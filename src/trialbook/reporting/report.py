@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import SlotKey
+from trialbook.reporting.breakdown import breakdown
 from trialbook.reporting.checks import check_counts
 from trialbook.reporting.costs import costs
 from trialbook.reporting.costs_said import COSTS_HEAD, cost_row
@@ -66,6 +67,7 @@ def render_report(results: RunResults) -> bytes:
         *_failed_checks(results),
         "## Tasks and configurations\n",
         *_matrix(summary),
+        *_breakdown(results),
         *_expected(results),
         *_not_accepted(summary),
         *sighting_section(summary),
@@ -176,6 +178,27 @@ def _cell(summary: Summary, task: str, configuration: str) -> str:
             marks = ("+" if len(cell.trials) > 1 else "") + ("*" if cell.changed else "")
             letters.append(LETTERS[cell.outcome] + marks)
     return f"`{' '.join(letters)}`" if letters else ""
+
+
+def _breakdown(results: RunResults) -> Iterator[str]:
+    parts = breakdown(results)
+    if not parts:
+        return
+    names = list(results.plan.configurations)
+    yield "## By kind of task\n"
+    yield table(
+        ["kind", "tasks", *(code(name) for name in names)],
+        (
+            [
+                f"{part.kind} {code(part.name) if part.name else 'none'}",
+                str(part.tasks),
+                *(rate(part.counts[name].valid_execution) for name in names),
+            ]
+            for part in parts
+        ),
+        numbers=range(1, len(names) + 2),
+    )
+    yield "Of valid executions. No kind is compared here: few tasks show little.\n"
 
 
 def _expected(results: RunResults) -> Iterator[str]:

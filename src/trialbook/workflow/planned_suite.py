@@ -37,6 +37,7 @@ def suite_of_plan(plan: Plan, root: Path, registry: Registry, *, as_locked: bool
         tasks=tuple(plan.tasks),
         configurations=tuple(dict.fromkeys(names.values())),
         repetitions=plan.repetitions,
+        kind=plan.kind,
     )
     suite = narrowed(suite, request)
     known = {one.name: one for one in suite.configurations}

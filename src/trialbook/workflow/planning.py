@@ -12,6 +12,7 @@ from trialbook.execution.prepare import Start
 from trialbook.model.digest import digest_of_files, sha256
 from trialbook.model.lock import Difference
 from trialbook.model.plan import (
+    DEVELOPMENT,
     DRAFT,
     LOCKED,
     Plan,
@@ -35,6 +36,7 @@ from trialbook.registry import Registry
 from trialbook.storage.redact import SHORTEST
 from trialbook.system import System, timestamp
 from trialbook.workflow.clients import find_clients
+from trialbook.workflow.held_out import allowed, openings
 from trialbook.workflow.host import this_runner
 from trialbook.workflow.locking import LockState, lock_state, refuse_drift
 from trialbook.workflow.prices import newest_prices
@@ -60,6 +62,7 @@ class Request:
     seed: str | None = None
     sandbox: str | None = None
     revisions: Revisions | None = None
+    kind: str = DEVELOPMENT
 
 
 def narrowed(suite: Suite, request: Request) -> Suite:
@@ -68,7 +71,7 @@ def narrowed(suite: Suite, request: Request) -> Suite:
     Raises:
         UserError: a name that the suite does not have, or a number that makes no plan.
     """
-    tasks = _chosen("task", request.tasks, suite.tasks)
+    tasks = allowed(_chosen("task", request.tasks, suite.tasks), request.kind, named=request.tasks)
     configurations = _chosen("configuration", request.configurations, suite.configurations)
     if request.revisions is not None:
         configurations = at_revisions(request.revisions, suite)
@@ -113,6 +116,8 @@ def make_plan(
         suite=suite.name,
         protocol=suite.protocol,
         status=DRAFT if draft_because else LOCKED,
+        kind=request.kind,
+        held_out_opened=openings(root, suite, say),
         draft_because=draft_because,
         lock=state.planned,
         decision=suite.decision,
