@@ -35,6 +35,7 @@ class Cost:
     basis: str | None
     spend: Decimal | None
     accepted: int
+    tasks: tuple[TaskSpend, ...]
     per_accepted: Ratio | None
     interventions: int
     minutes: float
@@ -66,6 +67,7 @@ def _cost(results: RunResults, name: str) -> Cost:
         basis=known[0].basis if whole else None,
         spend=known[0].usd if whole else None,
         accepted=sum(task.accepted for task in tasks),
+        tasks=tuple(tasks),
         per_accepted=cost_per_accepted(tasks) if whole else None,
         interventions=len(interventions),
         minutes=sum(one.minutes for one in interventions),

@@ -19,7 +19,7 @@ def cost_row(cost: Cost) -> list[str]:
         per_accepted(cost),
         _spread(cost.seconds, duration),
         _spread(cost.tokens, _count),
-        _spread(cost.usd, _dollars),
+        _spread(cost.usd, dollars),
         people(cost),
     ]
 
@@ -31,11 +31,11 @@ def per_accepted(cost: Cost) -> str:
     if cost.per_accepted is None:
         none = "nothing accepted" if not cost.accepted else f"{cost.accepted} accepted"
         return f"{money(cost.spend)} spent, {none}"
-    said = f"{_dollars(cost.per_accepted.ratio)} ({cost.accepted} accepted"
+    said = f"{dollars(cost.per_accepted.ratio)} ({cost.accepted} accepted"
     interval = cost.per_accepted.interval
     if interval is not None:
         said += (
-            f"; {_dollars(interval.low)} to {_dollars(interval.high)} at confidence "
+            f"; {dollars(interval.low)} to {dollars(interval.high)} at confidence "
             f"{interval.confidence:.3g}"
         )
     return said + ")"
@@ -63,7 +63,8 @@ def _spread(found: Spread | None, said: Callable[[float], str]) -> str:
     return text + (f", unknown of {found.unknown}" if found.unknown else "")
 
 
-def _dollars(amount: float) -> str:
+def dollars(amount: float) -> str:
+    """An amount of money that was computed, to a hundredth of a cent."""
     return money(Decimal(str(round(amount, 4))))
 
 

@@ -62,7 +62,7 @@ def render_report(results: RunResults) -> bytes:
         "## Accepted\n",
         *_accepted(summary),
         *reliability(results),
-        *comparison_section(decided),
+        *comparison_section(results, decided),
         *_checks(summary),
         *_failed_checks(results),
         "## Tasks and configurations\n",

@@ -18,10 +18,12 @@ from trialbook.reporting.comparison_said import (
     needed,
     unstable,
 )
+from trialbook.reporting.costs import costs
 from trialbook.reporting.estimates import estimates
 from trialbook.reporting.markdown import code, prose, table
 from trialbook.reporting.results import RunResults
 from trialbook.reporting.sides import rule
+from trialbook.reporting.tradeoff import tradeoff
 
 
 def compared(results: RunResults) -> Compared | None:
@@ -62,10 +64,11 @@ def reliability(results: RunResults) -> Iterator[str]:
     )
 
 
-def comparison_section(found: Compared | None) -> Iterator[str]:
+def comparison_section(results: RunResults, found: Compared | None) -> Iterator[str]:
     """What the answer rests on, and what limits it."""
     if found is None or found.valid is None:
         return
+    spent = {one.configuration: one for one in costs(results)}
     yield f"## {code(found.candidate.name)} against {code(found.baseline.name)}\n"
     yield from _bullets("", evidence(found))
     yield from _bullets("Tasks that moved", moved(found.valid) or ["none"])
@@ -75,6 +78,8 @@ def comparison_section(found: Compared | None) -> Iterator[str]:
             CATEGORIES_HEAD, (list(map(prose, row)) for row in category_table(found.categories))
         )
     yield from _bullets("", [needed(found)] if found.needed else [])
+    both = (spent[found.baseline.name], spent[found.candidate.name])
+    yield from _bullets("Acceptance and cost", tradeoff(found, *both))
     yield from _bullets("What differs between the two", found.differs)
     yield from _bullets("Mind", found.cautions)
 
