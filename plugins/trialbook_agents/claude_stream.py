@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +122,7 @@ class _Reader:
 
     def record(self, record: Json) -> None:
         """A record of the stream."""
-        kind = record.get("type")
+        kind = text(record.get("type"))
         if kind == "assistant":
             self._assistant(record, final=False)
         elif kind == "user":
@@ -196,7 +197,7 @@ class _Reader:
             self._block(mapping(block), about)
 
     def _block(self, block: Json, about: dict[str, Any]) -> None:
-        kind = block.get("type")
+        kind = text(block.get("type"))
         if kind == "text":
             self.log.add(EventKind.MESSAGE, text=text(block.get("text")), **about)
         elif kind in {"thinking", "redacted_thinking"}:
@@ -296,7 +297,7 @@ def _count_usage(run: ClaudeRun, reader: _Reader) -> None:
         bases, cost = [], None
     total = added(run.by_model.values())
     # A cost of a model that the client does not know is a guess of its.
-    reported = isinstance(cost, int | float) and "unknown" not in bases
+    reported = isinstance(cost, int | float) and isfinite(cost) and "unknown" not in bases
     run.usage = Usage(
         input_tokens=total.input_tokens,
         cache_read_tokens=total.cache_read_tokens,

@@ -133,7 +133,7 @@ class _Printed:
 
     def record(self, record: Json) -> None:
         """One record."""
-        kind = record.get("type")
+        kind = text(record.get("type"))
         if kind == "thread.started":
             self.run.session = text_or_none(record.get("thread_id"))
         elif kind == "turn.completed":

@@ -8,6 +8,7 @@ from typing import Any
 Json = Mapping[str, Any]
 _NOTHING: Json = {}
 
+_LARGEST = 2**53
 
 def mapping(value: object) -> Json:
     """An object; an empty one for anything else."""
@@ -31,7 +32,8 @@ def text_or_none(value: object) -> str | None:
 
 def count(value: object) -> int | None:
     """A whole number that is not negative, or None."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    found = number(value)
+    return found if found is not None and found >= 0 else None
 
 
 def number(value: object) -> int | None:

@@ -22,6 +22,7 @@ LONGEST_OUTPUT = 4_000
 _LONGEST_ARGUMENT = 2_000
 _MOST_ARGUMENTS = 50
 _DEEPEST = 6
+_LARGEST = 2.0**53  # what every reader of JSON can hold
 _MOST_CHARACTERS = 4_000_000  # of all events together
 
 
@@ -165,18 +166,17 @@ def _size(event: Event) -> int:
 
 
 def _value(value: Any, depth: int) -> Any:  # noqa: ANN401 - any JSON value
-    if isinstance(value, str):
-        return _short(value, _LONGEST_ARGUMENT)
-    if value is None or isinstance(value, bool | int | float):
+    if value is None or isinstance(value, bool):
         return value
-    if depth == 0:
-        return "[...]"
-    if isinstance(value, Mapping):
+    if isinstance(value, int | float) and abs(value) < _LARGEST:
+        return value
+    if depth > 0 and isinstance(value, Mapping):
         pairs = list(value.items())[:_MOST_ARGUMENTS]
         return {_plain(str(key)[:200]): _value(item, depth - 1) for key, item in pairs}
-    if isinstance(value, list | tuple):
+    if depth > 0 and isinstance(value, list | tuple):
         return [_value(item, depth - 1) for item in value[:_MOST_ARGUMENTS]]
-    return _short(str(value), _LONGEST_ARGUMENT)
+    nested = isinstance(value, Mapping | list | tuple)
+    return "[...]" if nested else _short(str(value), _LONGEST_ARGUMENT)
 
 
 def _short(text: Any, most: int) -> Any:  # noqa: ANN401 - a text or None
