@@ -263,3 +263,17 @@ def test_a_client_that_is_missing_or_another_is_refused_before_the_run(
     assert "is 2.1.332; install the one that it asks for" in done.stderr
     assert "install it: npm install --global @openai/codex" in done.stderr
     assert list(folder.glob("runs/real")) == []
+
+
+def test_a_sandbox_inside_a_sandbox_is_told_and_is_no_result(
+    model: Start, clients: tuple[str, str], tmp_path: Path
+) -> None:
+    if not ROOT:
+        pytest.skip("bubblewrap cannot run in a user namespace of the test")
+    served = model(**{"gpt-5.5": SUCCESS["codex"]})
+    kept = codex(clients[1], served, "model: gpt-5.5\napproval: deny\n")
+    folder = ledger(tmp_path / "ledger", {"kept": kept})
+    done = evaluate(folder, served, "--sandbox", "bubblewrap")
+    record = written(folder)["kept"]
+    assert record["outcome"] == "environment_failure", done.stdout + done.stderr
+    assert "the sandbox of Codex itself does not work here" in record["reason"]
