@@ -3,7 +3,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
+import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +124,7 @@ def test_a_version_of_python_that_is_not_here_is_refused_before_the_run(ledger: 
 
 
 @pytest.fixture
-def image(ledger: Path) -> str:
+def image(ledger: Path) -> Iterator[str]:
     """The suite's first task runs in an image of its own, and its agent is made for that."""
     able = ContainerSandbox().available(run)
     if not able.ok:
@@ -139,7 +142,11 @@ def image(ledger: Path) -> str:
         "suites/mini/tasks/first/task.yaml",
         f"toolchain: {{image: {{archive: image.tar, sha256: {digest}}}}}\n",
     )
-    return digest
+    yield digest
+    for engine in ("podman", "docker"):
+        remove = [engine, "image", "rm", "--force", f"localhost/trialbook-image:{digest[:32]}"]
+        if shutil.which(engine):
+            subprocess.run(remove, capture_output=True, check=False)
 
 
 def test_a_task_with_an_image_runs_in_it_where_containers_work(ledger: Path, image: str) -> None:

@@ -102,13 +102,11 @@ def make_plan(
     whole, suite = suite, narrowed(suite, request)
     clients = _clients_and_all_else(suite, registry, system, say)
     sandboxes = choose_sandboxes(suite, request.sandbox, registry, say)
-    toolchains = prepared_toolchains(
-        suite, sandboxes, toolchains_of(suite, root, registry, system), say
-    )
+    preparing = toolchains_of(suite, root, registry, system)
+    toolchains = prepared_toolchains(suite, sandboxes, preparing, say)
     starts = prepared(suite, root=root, system=system, say=say)
     refuse_drift(state, _other_snapshots(state, starts))
-    moment = system.now()
-    seed = request.seed or system.token(8)
+    moment, seed = system.now(), request.seed or system.token(8)
     configurations = _planned_configurations(suite, sandboxes, registry, starts, clients)
     draft_because = _draft_because(state, configurations, registry, say)
     return Plan(
