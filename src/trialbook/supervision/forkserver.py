@@ -7,6 +7,7 @@ it is a child like one that it has started itself, and outlives this process.
 
 from __future__ import annotations
 
+import fcntl  # noqa: F401 - what supervisors need is there before they are forked
 import os
 import select
 import socket
