@@ -7,8 +7,9 @@ import re
 import shutil
 import signal
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,8 @@ PROGRAM: dict[str, Any] = {
 _VERSION = re.compile(r"\b\d+\.\d+[0-9A-Za-z.+-]*")
 _SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 _TAIL_BYTES = 4_000
+_MOST_FOLDERS = 2_000
+_MOST_FILES = 2_000
 
 
 def find_program(name: str) -> Path | None:
@@ -59,15 +62,25 @@ def package_of(program: Path, marker: str = "package.json") -> Path:
     return program
 
 
-def ask_version(program: Path | None, name: str, spawn: Spawn, install: str) -> Client:
-    """What ``program --version`` says, run with a home of its own."""
+def ask_version(
+    program: Path | None,
+    name: str,
+    spawn: Spawn,
+    install: str,
+    question: Sequence[str] = (),
+) -> Client:
+    """What ``program --version`` says, run with a home of its own.
+
+    ``question`` is the command to ask with instead, for programs that cannot be asked so.
+    """
     if program is None:
         return Client(reason=f"{name} is not on the PATH", hint=f"install it: {install}")
+    argv = tuple(question) or (str(program), "--version")
     with tempfile.TemporaryDirectory() as folder:
         home, output = Path(folder, "home"), Path(folder, "output")
         home.mkdir()
         command = Command(
-            argv=(str(program), "--version"),
+            argv=argv,
             cwd=home,
             environment={"PATH": _SYSTEM_PATH, "HOME": str(home), "LC_ALL": "C.UTF-8"},
             stdout=output,
@@ -81,7 +94,7 @@ def ask_version(program: Path | None, name: str, spawn: Spawn, install: str) -> 
         why = result.message or one_line(said) or f"it {result.ended.value}"
         return Client(
             program=str(program),
-            reason=f"{program} --version fails: {why}",
+            reason=f"{' '.join(argv)} fails: {why}",
             hint=f"install it again: {install}",
         )
     return Client(program=str(program), version=found.group(), hint=install)
@@ -153,23 +166,25 @@ def error_output(output: Path) -> str:
     return one_line(_read(output / "stderr.txt")[-1000:])
 
 
+def error_tail(output: Path) -> str:
+    """The end of what a client wrote to standard error, as it is."""
+    return _read(output / "stderr.txt")
+
+
 def files_below(folder: Path, pattern: str, most: int = 200) -> list[Path]:
-    """The regular files below a folder that an agent could write to: links are not followed."""
-    found = []
+    """The regular files below a folder that an agent could write to: links are not followed.
+
+    However much lies there, only so much of it is looked at.
+    """
     try:
-        for path in sorted(_walk(folder, pattern)):
-            found.append(path)
-            if len(found) >= most:
-                break
+        return sorted(islice(_walk(folder, pattern), most))
     except OSError:
-        pass
-    return found
+        return []
 
 
 def _walk(folder: Path, pattern: str) -> Iterator[Path]:
-    for top, folders, files in os.walk(folder):
-        del folders
-        for name in files:
+    for top, _, files in islice(os.walk(folder), _MOST_FOLDERS):
+        for name in files[:_MOST_FILES]:
             path = Path(top, name)
             if path.match(pattern) and path.is_file() and not path.is_symlink():
                 yield path

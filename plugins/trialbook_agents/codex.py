@@ -176,8 +176,6 @@ def _argv(program: Path, assignment: Assignment) -> list[str]:
     mode = assignment.approval or "allow"
     argv = [str(program), "exec", "--json", "--color", "never", "--skip-git-repo-check"]
     argv += ["--sandbox", _MODES.get(mode, mode)]
-    # It fetches lists of plugins from several places, whatever the provider.
-    argv += ["--disable", "plugins"]
     if assignment.model:
         argv += ["--model", assignment.model]
     for key, value in _config(assignment).items():
@@ -192,6 +190,10 @@ def _config(assignment: Assignment) -> dict[str, Any]:
     config: dict[str, Any] = {
         "check_for_update_on_startup": False,
         "analytics.enabled": False,
+        # It fetches lists of plugins from several places, whatever the provider.
+        "features.plugins": False,
+        # What it starts beside itself, other runs would share.
+        "features.daemon_auto_start": False,
         "model_provider": _PROVIDER,
         f"{provider}.name": _PROVIDER,
         f"{provider}.base_url": parameters.get("base_url", _OPENAI),

@@ -21,6 +21,10 @@ from trialbook_agents.shapes import Json, count, listed, mapping, number, text, 
 
 RECONNECTING = "Reconnecting..."
 _SHELL_WORDS = 3
+_TOKENS = (
+    *("input_tokens", "cache_read_tokens", "cache_write_tokens"),
+    *("output_tokens", "reasoning_tokens"),
+)
 _TOOLS = {
     "view_image": EventKind.READ,
     "web_search": EventKind.SEARCH,
@@ -81,7 +85,8 @@ def read_codex(
                 reader.record(record)
         used = [usage for reader in readers for usage in reader.calls]
         calls = sum(len(reader.calls) for reader in readers)
-        run.usage = _usage(added(used), calls, len(readers[0].calls)) if used else printed.usage()
+        known = _at_least(added(used), printed.usage()) if used else printed.usage()
+        run.usage = _usage(known, calls if used else None, len(readers[0].calls) if used else None)
     else:
         run.usage = printed.usage()
     run.events = log.events()
@@ -102,6 +107,16 @@ def usage_of(said: Json) -> Usage:
         output_tokens=count(said.get("output_tokens")),
         reasoning_tokens=count(said.get("reasoning_output_tokens")),
     )
+
+
+def _at_least(kept: Usage, printed: Usage) -> Usage:
+    """What was kept, which an agent could change, and never less than what was printed."""
+    found: dict[str, Any] = {
+        name: max(getattr(kept, name) or 0, getattr(printed, name) or 0)
+        for name in _TOKENS
+        if getattr(kept, name) is not None or getattr(printed, name) is not None
+    }
+    return Usage(**found)
 
 
 def _usage(total: Usage, calls: int | None, turns: int | None) -> Usage:

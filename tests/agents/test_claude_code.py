@@ -175,6 +175,7 @@ def test_what_is_not_permitted_is_listed(bench: MakeBench, claude: str, tmp_path
             Trouble.REQUEST,
         ),
         ([{"text": "No.", "stop": "refusal"}], AgentEnd.ERROR, None),
+        ([{"text": "So lo", "stop": "max_tokens"}], AgentEnd.ERROR, None),
     ],
 )
 def test_errors_of_the_model_are_told_apart(
