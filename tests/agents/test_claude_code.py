@@ -309,6 +309,24 @@ def test_agents_of_agents_are_counted_and_told(bench: MakeBench, claude: str) ->
     assert len(agents) > 2
 
 
+def test_settings_reach_the_model(bench: MakeBench, claude: str) -> None:
+    made = bench(KEY, default=[{"text": "Hi."}])
+    result = ask(
+        made,
+        claude,
+        model="some-model",
+        reasoning="low",
+        parameters={"disallowed_tools": ["WebFetch", "Task"], "arguments": ["--verbose"]},
+    )
+    assert result.end is AgentEnd.FINISHED, result.message
+    asked = made.model.requests[-1]["body"]
+    assert asked["model"] == "some-model"
+    assert asked["output_config"] == {"effort": "low"}
+    tools = {tool["name"] for tool in asked["tools"]}
+    assert "Bash" in tools
+    assert not {"WebFetch", "Task"} & tools
+
+
 def test_eight_at_once_share_nothing(bench: MakeBench, claude: str) -> None:
     names = [f"model-{number}" for number in range(8)]
     made = bench(KEY, **{name: [bash(f"echo {name} > n.txt"), {"text": name}] for name in names})

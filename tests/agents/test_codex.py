@@ -290,6 +290,19 @@ def test_what_the_workspace_brings_counts_and_the_operators_own_does_not(
     assert sorted(path.name for path in (operator / ".codex").iterdir()) == ["AGENTS.md"]
 
 
+def test_settings_reach_the_model(bench: MakeBench, codex: str) -> None:
+    made = bench({"ANOTHER_KEY": "sk-another"}, default=[{"text": "Hi."}])
+    more = {"key": "ANOTHER_KEY", "config": {"model_verbosity": "low"}}
+    result = ask(made, codex, reasoning="high", parameters=more)
+    assert result.end is AgentEnd.FINISHED, result.message
+    asked = made.model.requests[-1]
+    assert asked["body"]["model"] == MODEL
+    assert asked["body"]["reasoning"]["effort"] == "high"
+    assert asked["body"]["text"]["verbosity"] == "low"
+    headers = {name.lower(): value for name, value in asked["headers"].items()}
+    assert headers["authorization"] == "Bearer sk-another"
+
+
 def test_eight_at_once_share_nothing(bench: MakeBench, codex: str) -> None:
     names = [f"model-{number}" for number in range(8)]
     made = bench(KEY, **{name: [shell(f"echo {name} > n.txt"), {"text": name}] for name in names})

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from tests.recorded import HOSTILE, drift_run, hostile_run, mixed_run, results_of
 
+from trialbook.model.client import Claim, ClaimKind, Denial, Trouble
 from trialbook.model.plan import Plan
 from trialbook.model.trial import TrialBundle
 from trialbook.site.overview import RunEntry, index_page, suites_page
@@ -143,3 +145,25 @@ def test_the_first_page_has_every_suite_and_the_newest_runs_first() -> None:
 def test_hostile_names_stay_plain_data() -> None:
     context = run_context(hostile_run())
     assert context["decision"] == HOSTILE
+
+
+def test_what_an_agent_claims_stands_beside_what_was_not_permitted() -> None:
+    plan, bundles = mixed_run()
+    first = bundles[0]
+    attempt = replace(
+        first.record.attempts[0],
+        end="outage",
+        message="it gave up",
+        trouble=Trouble.RATE_LIMIT,
+        denied=(Denial(tool="Write", detail="/etc/passwd"),),
+        claims=(Claim(kind=ClaimKind.PASSED, text="All tests pass."),),
+    )
+    record = replace(first.record, attempts=(attempt,))
+    changed = (plan, [replace(first, record=record), *bundles[1:]])
+    [shown] = trial_context(changed, record.path)["attempts"]
+    assert [(row["name"], row["value"]) for row in shown["said"]] == [
+        ("Ended", "outage: it gave up"),
+        ("The model did not answer", "rate limit"),
+        ("Not permitted", "Write /etc/passwd"),
+        ("Says: tests passed", "All tests pass."),
+    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -281,7 +281,21 @@ def _attempt(attempt: dict[str, Any]) -> dict[str, Any]:
         attempt["ended"] = words(process["ended"])
         memory = process["max_rss_bytes"]
         attempt["memory"] = "unknown" if memory is None else size(memory)
+    attempt["said"] = list(_said(attempt)) if attempt["end"] is not None else []
     return attempt
+
+
+def _said(attempt: dict[str, Any]) -> Iterator[dict[str, str]]:
+    """What the adapter gave, and what the agent claims; the grades say what is true."""
+    yield {"name": "Ended", "value": f"{words(attempt['end'])}: {attempt['message']}"}
+    if attempt["trouble"] is not None:
+        yield {"name": "The model did not answer", "value": words(attempt["trouble"])}
+    for denial in attempt["denied"]:
+        yield {"name": "Not permitted", "value": f"{denial['tool']} {denial['detail']}"}
+    for claim in attempt["claims"]:
+        yield {"name": f"Says: {words(claim['kind'])}", "value": claim["text"]}
+    if attempt["session_id"] is not None:
+        yield {"name": "Its session", "value": attempt["session_id"]}
 
 
 def _commands(trial: Trial) -> list[str]:

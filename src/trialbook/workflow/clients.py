@@ -26,8 +26,12 @@ def find_clients(
     """
     found: dict[str, str] = {}
     wrong: list[str] = []
+    known: dict[str, Client | None] = {}
     for configuration in configurations:
-        client = _client(configuration, registry)
+        asked = f"{configuration.agent} {configuration.parameters}"
+        if asked not in known:
+            known[asked] = _client(configuration, registry)
+        client = known[asked]
         if client is None:
             continue
         fault = _fault(configuration, client)
