@@ -50,6 +50,18 @@ def read_records(path: Path, most: int = MOST_BYTES) -> Records:
     return Records(items=tuple(items), broken=broken, cut=len(data) > most or not whole)
 
 
+def read_object(path: Path, most: int = MOST_BYTES) -> Json | None:
+    """The one object that a file holds; None if there is none, or it is only half written."""
+    try:
+        if path.is_symlink() or not path.is_file():
+            return None
+        with path.open("rb") as file:
+            value = json.loads(file.read(most).decode("utf-8", "replace"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
 def parse_line(line: bytes) -> Json | None:
     """The object that a line is, or None. Bytes that are no text are replaced."""
     line = line.strip()
@@ -62,7 +74,7 @@ def parse_line(line: bytes) -> Json | None:
     return value if isinstance(value, dict) else None
 
 
-class Tail:
+class Lines:
     """Reads a file that grows, from where it was left: whole lines only."""
 
     def __init__(self, path: Path) -> None:
@@ -70,8 +82,8 @@ class Tail:
         self._offset = 0
         self._rest = b""
 
-    def more(self) -> list[Json]:
-        """The objects that were added since the last look."""
+    def added(self) -> list[bytes]:
+        """The lines that were added since the last look."""
         try:
             if self._path.is_symlink() or not self._path.is_file():
                 return []
@@ -83,4 +95,15 @@ class Tail:
         self._offset += len(data)
         *lines, rest = (self._rest + data).split(b"\n")
         self._rest = rest if len(rest) <= _MOST_LINE else b""
-        return [item for line in lines if (item := parse_line(line)) is not None]
+        return lines
+
+
+class Tail:
+    """Reads the objects of a file that grows."""
+
+    def __init__(self, path: Path) -> None:
+        self._lines = Lines(path)
+
+    def more(self) -> list[Json]:
+        """The objects that were added since the last look."""
+        return [item for line in self._lines.added() if (item := parse_line(line)) is not None]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 Json = Mapping[str, Any]
 _NOTHING: Json = {}
-
 _LARGEST = 2**53
+
 
 def mapping(value: object) -> Json:
     """An object; an empty one for anything else."""
@@ -37,8 +38,21 @@ def count(value: object) -> int | None:
 
 
 def number(value: object) -> int | None:
-    """A whole number, or None."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    """A whole number that every program can read, or None."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if abs(value) < _LARGEST else None
+
+
+def moment(seconds: object) -> str | None:
+    """A time in seconds since 1970 as text, in UTC; None for anything else."""
+    if not isinstance(seconds, int | float) or isinstance(seconds, bool):
+        return None
+    try:
+        at = datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, OSError, ValueError):
+        return None
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def one_line(said: str, most: int = 300) -> str:

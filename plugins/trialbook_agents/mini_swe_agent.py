@@ -1,0 +1,299 @@
+"""The adapter for mini-swe-agent: its command line without questions, judged by its trajectory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from trialbook.api import (
+    AgentEnd,
+    AgentResult,
+    Assignment,
+    Client,
+    EnvironmentProblem,
+    PriceTable,
+    ProcessResult,
+    Spawn,
+    StopWhen,
+    Trajectory,
+    Trouble,
+    claims_of,
+)
+from trialbook_agents.clients import (
+    PROGRAM,
+    Finish,
+    ask_version,
+    error_output,
+    find_program,
+    finish_of,
+    keep_copy,
+    need_program,
+    told,
+)
+from trialbook_agents.jsonl import MOST_BYTES, read_object
+from trialbook_agents.litellm_errors import trouble_of_exception
+from trialbook_agents.meter import Meter
+from trialbook_agents.mini_config import config_text
+from trialbook_agents.mini_trajectory import SUBMITTED, MiniRun, calls_in, read_mini
+from trialbook_agents.python_clients import ask_package, package_file, places_of
+from trialbook_agents.shapes import listed, one_line
+
+CLIENT = "mini-swe-agent"
+INSTALL = "pipx install mini-swe-agent"
+KEPT = "mini.traj.json"
+
+_RETRIES = 2
+_BASE = "mini.yaml"
+
+
+class MiniSweAgent:
+    """Runs ``mini`` once; the prompt is in a settings file, whatever its size."""
+
+    name = "mini-swe-agent"
+    parameters: Mapping[str, Any] = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "program": {**PROGRAM, "default": "mini"},
+            "base_url": {
+                "type": "string",
+                "pattern": "^https?://",
+                "description": "Where the model is asked, if not at the provider's own address.",
+            },
+            "base": {
+                "type": "string",
+                "pattern": r"^[A-Za-z0-9_-]+\.yaml$",
+                "default": _BASE,
+                "description": "The settings that it starts from, one of those it ships.",
+            },
+            "config_files": {
+                "type": "array",
+                "items": {"type": "string", "pattern": r"^[A-Za-z0-9_-][A-Za-z0-9_.-]*\.yaml$"},
+                "description": (
+                    "More settings, files in the configuration's `files` folder; the later one "
+                    "counts."
+                ),
+            },
+            "config": {
+                "type": "object",
+                "additionalProperties": {"type": ["string", "number", "boolean"]},
+                "description": "More settings: dotted key to value.",
+            },
+            "model_class": {
+                "type": "string",
+                "minLength": 1,
+                "description": "How the model is asked; its own choice if not given.",
+            },
+            "retries": {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": 10,
+                "default": _RETRIES,
+                "description": "How often the client may ask the model again after an error.",
+            },
+            "command_seconds": {
+                "type": "integer",
+                "minimum": 1,
+                "description": "How long one command may take; 30 if not given.",
+            },
+        },
+    }
+    settings: Mapping[str, Any] = {
+        "approval": {"enum": ["allow"]},
+        "reasoning": {"enum": ["none", "minimal", "low", "medium", "high", "xhigh"]},
+    }
+
+    def version(self) -> str:
+        """The version of this adapter."""
+        return "1"
+
+    def client(self, parameters: Mapping[str, Any], spawn: Spawn) -> Client:
+        """The client that is installed here."""
+        program = _program(parameters)
+        try:
+            question = ask_package(program, CLIENT) if program else ()
+        except EnvironmentProblem as problem:
+            return Client(program=str(program), reason=problem.message, hint=problem.hint)
+        return ask_version(program, CLIENT, spawn, INSTALL, question)
+
+    def readable(self, parameters: Mapping[str, Any]) -> Iterable[Path]:
+        """Where it is installed: its virtual environment, and the interpreter that this is of."""
+        return places_of(need_program(_program(parameters), CLIENT, INSTALL))
+
+    def enforces(self, model: str | None, prices: PriceTable | None) -> Iterable[str]:
+        """The client keeps turns; tokens, and money by the run's prices, are kept by looking on."""
+        known = prices is not None and model in prices.models
+        return ("turns", "tokens", "usd") if known else ("turns", "tokens")
+
+    def run(self, assignment: Assignment) -> AgentResult:
+        """Run the client once."""
+        folder = assignment.home / ".mini-swe-agent"
+        try:
+            program = need_program(_program(assignment.parameters), CLIENT, INSTALL)
+            argv = _argv(program, assignment, folder)
+        except EnvironmentProblem as problem:
+            said = f"{problem.message}; {problem.hint}" if problem.hint else problem.message
+            return AgentResult(end=AgentEnd.ENVIRONMENT, message=said)
+        folder.mkdir(exist_ok=True)
+        (folder / "trial.yaml").write_text(config_text(_settings(assignment)), encoding="utf-8")
+        process = assignment.start(
+            argv,
+            environment=_environment(assignment, folder),
+            stop_when=_watch(assignment, folder / KEPT),
+        )
+        return _result(assignment, process, folder / KEPT)
+
+
+def _program(parameters: Mapping[str, Any]) -> Path | None:
+    return find_program(parameters.get("program", "mini"))
+
+
+def _argv(program: Path, assignment: Assignment, folder: Path) -> list[str]:
+    parameters = assignment.parameters
+    base = parameters.get("base", _BASE)
+    # By its whole path: a file of that name in the workspace would be taken before it.
+    shipped = package_file(program, f"minisweagent/config/{base}")
+    if shipped is None:
+        raise EnvironmentProblem(f"{CLIENT} ships no {base}", hint=f"install it again: {INSTALL}")
+    argv = [str(program), "-c", str(shipped)]
+    for name in parameters.get("config_files", ()):
+        path = None if assignment.files is None else assignment.files / name
+        if path is None or not path.is_file():
+            raise EnvironmentProblem(
+                f"the configuration's `files` have no {name}", hint="see `config_files`"
+            )
+        argv += ["-c", str(path)]
+    # The class that talks to nobody: the other one draws everything on a terminal, slowly.
+    argv += ["-c", str(folder / "trial.yaml"), "--agent-class", "default", "--yolo"]
+    return [*argv, "--exit-immediately", "-o", str(folder / KEPT)]
+
+
+def _settings(assignment: Assignment) -> dict[str, Any]:
+    """What of a trial goes into its settings, by dotted key."""
+    parameters, limits = assignment.parameters, assignment.limits
+    chosen: dict[str, Any] = {
+        "run.task": assignment.prompt,
+        # What is not limited by the suite is not limited by the client's own ideas.
+        "agent.step_limit": limits.turns or 0,
+        "agent.cost_limit": limits.usd or 0,
+    }
+    if assignment.model:
+        chosen["model.model_name"] = assignment.model
+    if assignment.reasoning:
+        chosen["model.model_kwargs.reasoning_effort"] = assignment.reasoning
+    if "base_url" in parameters:
+        chosen["model.model_kwargs.api_base"] = parameters["base_url"]
+    if "model_class" in parameters:
+        chosen["model.model_class"] = parameters["model_class"]
+    if "command_seconds" in parameters:
+        chosen["environment.timeout"] = parameters["command_seconds"]
+    return chosen | dict(parameters.get("config", {}))
+
+
+def _environment(assignment: Assignment, folder: Path) -> dict[str, str]:
+    return {
+        "MSWEA_CONFIGURED": "true",
+        "MSWEA_SILENT_STARTUP": "1",
+        "MSWEA_GLOBAL_CONFIG_DIR": str(folder),
+        "MSWEA_MODEL_RETRY_STOP_AFTER_ATTEMPT": str(
+            assignment.parameters.get("retries", _RETRIES) + 1
+        ),
+        # A model without a price would end the run; that its cost is not known is told instead.
+        "MSWEA_COST_TRACKING": "ignore_errors",
+        "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+        "LITELLM_MODE": "PRODUCTION",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
+def _watch(assignment: Assignment, path: Path) -> StopWhen | None:
+    """Counts tokens and money after each step, where the client does not keep them itself."""
+    if assignment.limits.tokens is None and assignment.limits.usd is None:
+        return None
+    meter = Meter(assignment, ("tokens", "usd"))
+    seen: list[object] = [None]
+
+    def look() -> str:
+        try:
+            now = (path.stat().st_mtime_ns, path.stat().st_size)
+        except OSError:
+            return ""
+        if now != seen[0]:
+            trajectory = read_object(path)
+            if trajectory is not None:
+                seen[0] = now
+                for place, call in enumerate(calls_in(listed(trajectory.get("messages")))):
+                    meter.call(str(place), call[0])
+        return meter.over()
+
+    return look
+
+
+def _result(assignment: Assignment, process: ProcessResult, path: Path) -> AgentResult:
+    keep_copy(path, assignment.output / KEPT, MOST_BYTES)
+    trajectory = read_object(path)
+    run = read_mini(trajectory, assignment.prompt, assignment.workspace)
+    finish, trouble = _finish(run, process, assignment)
+    model = run.model or assignment.model
+    return AgentResult(
+        end=finish.end,
+        message=finish.message,
+        process=process,
+        usage=run.usage,
+        by_model={model: run.usage} if model else {},
+        reported_version=run.version,
+        trouble=trouble,
+        claims=claims_of(run.last_words),
+        trajectory=Trajectory(
+            client=MiniSweAgent.name,
+            client_version=run.version,
+            model=model,
+            source=KEPT if trajectory is not None else None,
+            truncated=not run.status,
+            unknown_events=run.unknown,
+            events=run.events,
+        ),
+    )
+
+
+def _finish(
+    run: MiniRun, process: ProcessResult, assignment: Assignment
+) -> tuple[Finish, Trouble | None]:
+    """The table: how its process ended, then its exit status; what is not known is an error."""
+    by_process = finish_of(process, CLIENT)
+    if by_process is not None:
+        return by_process, None
+    end, message, trouble = _judged(run, process, assignment)
+    return Finish(end=end, message=told(message, process)), trouble
+
+
+def _judged(
+    run: MiniRun, process: ProcessResult, assignment: Assignment
+) -> tuple[AgentEnd, str, Trouble | None]:
+    seconds = f"after {process.seconds:.1f} s"
+    if run.status == SUBMITTED and process.exit_code == 0:
+        return AgentEnd.FINISHED, f"{CLIENT} handed in its work {seconds}", None
+    if run.status == "LimitsExceeded":
+        return AgentEnd.BUDGET, f"{CLIENT} stopped {seconds}: {_limit(run)}", None
+    if run.status == "TimeExceeded":
+        return AgentEnd.TIMED_OUT, f"{CLIENT} stopped {seconds}: its own time limit", None
+    trouble = trouble_of_exception(run.status, run.error)
+    if trouble is not None:
+        end = AgentEnd.OUTAGE if trouble.outage else AgentEnd.ERROR
+        said = one_line(run.error)
+        return end, f"{CLIENT} gave up {seconds}: {trouble.value}: {run.status}: {said}", trouble
+    code = process.exit_code
+    what = run.status or "no exit status"
+    said = one_line(run.error) or ("" if run.status else error_output(assignment.output))
+    why = f"{CLIENT} failed {seconds}, status {code}: {what}"
+    return AgentEnd.ERROR, f"{why}: {said}" if said else why, None
+
+
+def _limit(run: MiniRun) -> str:
+    steps = run.limits.get("step_limit")
+    if isinstance(steps, int) and 0 < steps <= (run.calls or 0):
+        return f"the limit of {steps} turns was reached"
+    cost = "" if run.cost is None else f" at {round(Decimal(repr(run.cost)), 6):f} US dollars"
+    return f"the limit of money was reached{cost}"
