@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -171,3 +172,56 @@ def test_the_interpreter_of_the_supervisor_reads_nothing_of_the_workspace(
     assert bench.run(sys.executable, "-c", "import signal").exit_code == 1, "the plant works"
     assert bench.run("/bin/true").ok
     assert Path.cwd() == Path(os.path.realpath(bench.folder))
+
+
+_KEYS = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+ADD, KEYCTL = {"x86_64": (248, 250), "aarch64": (217, 219)}[os.uname().machine]
+SESSION, JOIN, SEARCH, READ = -3, 1, 10, 11
+"""
+_HOLD = (
+    _KEYS
+    + """
+assert libc.syscall(KEYCTL, JOIN, None) > 0
+assert libc.syscall(ADD, b"user", b"ticket", b"of the operator", 15, SESSION) > 0
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+)
+_TAKE = (
+    _KEYS
+    + """
+held = ctypes.create_string_buffer(15)
+key = libc.syscall(KEYCTL, SEARCH, SESSION, b"user", b"ticket", 0)
+libc.syscall(KEYCTL, READ, key, held, 15)
+print(held.raw.strip(b"\\0").decode() or "nothing")
+"""
+)
+_RUN = """
+import sys
+from pathlib import Path
+from trialbook.model.process import Command
+from trialbook.model.suite import Limits
+from trialbook.process import run
+out = Path(sys.argv[1])
+argv = tuple(sys.argv[2:])
+command = Command(argv=argv, cwd=out.parent, environment={}, stdout=out, stderr=out)
+assert run(command, Limits(minutes=1)).ok, out.read_text()
+"""
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or os.uname().machine not in ("x86_64", "aarch64"),
+    reason="keys of the kernel, by numbers of two architectures",
+)
+def test_the_kernels_keys_of_whoever_logged_in_are_out_of_reach(tmp_path: Path) -> None:
+    out = tmp_path / "said"
+    python = sys.executable
+    hold, take = [python, "-c", _HOLD], [python, "-c", _TAKE]
+    # The control: whatever else the holder starts reads the key.
+    control = subprocess.run([*hold, *take], capture_output=True, text=True, check=False)
+    if control.returncode != 0 and not os.environ.get("CI"):
+        pytest.skip(f"this kernel keeps no keys: {control.stderr}")
+    assert control.stdout == "of the operator\n", control.stderr
+    subprocess.run([*hold, python, "-c", _RUN, str(out), *take], check=True)
+    assert out.read_text() == "nothing\n"

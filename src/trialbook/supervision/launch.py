@@ -7,12 +7,18 @@ import os
 import resource
 import signal
 import stat
+import sys
 
 from trialbook.supervision.descendants import facts, processes
 
 TYPE_CHECKING = False  # the name is what type checkers look for; `typing` takes long to import
 if TYPE_CHECKING:
     from typing import Any
+
+# The number of keyctl(2), for which the C library has no function.
+_KEYCTL = {"x86_64": 250, "aarch64": 219, "riscv64": 219, "ppc64le": 271, "s390x": 280}
+_JOIN_SESSION = 1
+_NO_KEYS = (errno.ENOSYS, errno.EPERM, errno.EACCES)
 
 
 class NotStarted(Exception):
@@ -54,6 +60,8 @@ def launch(request: dict[str, Any], stdin: int, stdout: int, stderr: int) -> int
         try:
             _become(stdin, stdout, stderr)
             os.chdir(request["cwd"])
+            stage = "keys"
+            _leave_keys()
             stage = "exec"
             _limit(ceiling)
             os.execvpe(request["argv"][0], request["argv"], request["environment"])  # noqa: S606
@@ -88,6 +96,26 @@ def _become(stdin: int, stdout: int, stderr: int) -> None:
     os.umask(0o022)
 
 
+def _leave_keys() -> None:
+    """Begin a session keyring: the kernel's keys of whoever logged in go through every namespace.
+
+    They would be read by an agent, and be a way from one trial to the next.
+    """
+    number = _KEYCTL.get(os.uname().machine)
+    if sys.platform != "linux" or number is None or sys.maxsize < 2**32:
+        return
+    try:
+        import ctypes  # noqa: PLC0415 - as in `descendants`
+    except ImportError:
+        return
+    system = ctypes.CDLL(None, use_errno=True)
+    if system.syscall(number, _JOIN_SESSION, None) < 0:
+        # Where this is not to be had, the process itself cannot ask for keys either.
+        code = ctypes.get_errno()
+        if code not in _NO_KEYS:
+            raise OSError(code, os.strerror(code))
+
+
 def _limit(processes: int | None) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if processes is not None:
@@ -114,6 +142,8 @@ def _why(request: dict[str, Any], stage: str, number: str) -> str:
     reason = os.strerror(code)
     if stage == "cwd":
         return f"the working directory {text(request['cwd'])} cannot be entered: {reason}"
+    if stage == "keys":
+        return f"no keyring of its own can be made for the process: {reason}"
     program: bytes = request["argv"][0]
     name = text(program[:300])
     there = b"/" in program and os.path.lexists(os.path.join(request["cwd"], program))  # noqa: PTH118
