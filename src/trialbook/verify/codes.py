@@ -54,6 +54,7 @@ class Code(StrEnum):
     ARTIFACT_MISSING = "artifact-missing"
     ARTIFACT_DIFFERS = "artifact-differs"
     CUT_DIFFERS = "cut-differs"
+    EGRESS_DIFFERS = "egress-differs"
     GRADE_DIFFERS = "grade-differs"
     REGRADE_PARTIAL = "regrade-partial"
     INCIDENT_UNOPENED = "incident-unopened"
@@ -244,6 +245,9 @@ _MEANINGS: dict[Code, Meaning] = {
         "What a record says of a log that was cut is not what is there.",
         "The beginning and the end, the line in between and the pointer to the whole are made "
         "together, from the same bytes. " + _CONTRADICTION,
+    ),
+    Code.EGRESS_DIFFERS: Meaning(
+        "A record's counts of network requests do not follow from its log.", _CONTRADICTION
     ),
     Code.GRADE_DIFFERS: Meaning("A grade and the trial's record of it disagree.", _CONTRADICTION),
     Code.REGRADE_PARTIAL: Meaning(

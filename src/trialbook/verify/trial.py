@@ -10,12 +10,13 @@ from trialbook.errors import Refused
 from trialbook.model.digest import sha256
 from trialbook.model.grade import Grade
 from trialbook.model.plan import Plan
-from trialbook.model.runfiles import PATCH, TRIAL, FileKind, place_of
+from trialbook.model.runfiles import EGRESS_LOG, PATCH, TRIAL, FileKind, place_of
 from trialbook.model.trial import GradeSummary, Trial
 from trialbook.storage.large import FULL_FOLDER, cut_problem
 from trialbook.storage.objects import REGULAR
 from trialbook.storage.raw_objects import BLOB, DamagedObject, Entry, MissingObject
 from trialbook.verify.codes import Code
+from trialbook.verify.egress import egress_problem
 from trialbook.verify.findings import Findings
 from trialbook.verify.outcome import outcome_problem
 from trialbook.verify.reading import read_record
@@ -86,6 +87,7 @@ class TrialCheck:
         self._identity(trial, trial_path, f"{folder}/{TRIAL}")
         self._workspace(trial, f"{folder}/{TRIAL}")
         self._cut(trial, folder, contents)
+        self._egress(trial, folder, contents)
         grades = self._grades(trial, folder, contents, digests)
         self._change(trial, folder, contents.get(PATCH), digests.get(PATCH, ""))
         if len(grades) == len(trial.grades):
@@ -189,6 +191,14 @@ class TrialCheck:
             problem = cut_problem(file, contents)
             if problem:
                 self._fault(Code.CUT_DIFFERS, problem, f"{folder}/{file.path}")
+
+    def _egress(self, trial: Trial, folder: str, contents: dict[str, bytes]) -> None:
+        if trial.egress is None:
+            return
+        log = contents.get(EGRESS_LOG, b"" if trial.egress.log is None else None)
+        problem = None if log is None else egress_problem(trial.egress, log)
+        if problem:
+            self._fault(Code.EGRESS_DIFFERS, problem, f"{folder}/{EGRESS_LOG}")
 
     def _grades(
         self, trial: Trial, folder: str, contents: dict[str, bytes], digests: dict[str, str]
