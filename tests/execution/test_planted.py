@@ -45,11 +45,25 @@ def test_a_plain_repository_shows_nothing(work: Path) -> None:
         ('[url "ext::evil"]\n\tinsteadOf = https://\n', "url.ext::evil.insteadof"),
         ("[credential]\n\thelper = !evil\n", "credential.helper"),
         ("[gpg]\n\tprogram = evil\n", "gpg.program"),
+        ('[gpg "ssh"]\n\tdefaultKeyCommand = evil\n', "gpg.ssh.defaultkeycommand"),
+        ("[pager]\n\tstatus = evil\n", "pager.status"),
+        ('[submodule "x"]\n\tupdate = !evil\n', "submodule.x.update"),
+        ('[tar "x"]\n\tcommand = evil\n', "tar.x.command"),
+        ('[protocol "ext"]\n\tallow = always\n', "protocol.ext.allow"),
+        ('[lfs "customtransfer.x"]\n\tpath = evil\n', "lfs.customtransfer.x.path"),
+        ('[filter "a\\"b"]\n\tclean = evil\n', 'filter.a"b.clean'),
+        ("[core]\n\tx = a # \\\n\tfsmonitor = evil\n", "core.fsmonitor"),
+        ("[core]\n\tx = a \\\n[user]\n\tfsmonitor = evil\n", "core.fsmonitor"),
+        ('[core]\n\tx = "a # \\\n[user]" \\\n[user]\n\tfsmonitor = evil\n', "core.fsmonitor"),
+        ("[user]\n\tx = a # \\\n[core]\n\tfsmonitor = evil\n", "core.fsmonitor"),
     ],
 )
 def test_a_setting_by_which_git_runs_something_is_seen(work: Path, text: str, setting: str) -> None:
     before = len((work / ".git/config").read_text().splitlines())
     configured(work, text)
+    # The control: git takes it as well.
+    names = git(work, "config", "--file", ".git/config", "--list", "--name-only")
+    assert setting in names.decode().splitlines()
     (found,) = planted_git(work)
     assert found.severity is SightingSeverity.FLAG
     assert found.detail == f"it sets {setting}"
@@ -65,10 +79,29 @@ def test_a_setting_by_which_git_runs_something_is_seen(work: Path, text: str, se
         "[color]\n\tui = never\n",
         "[pull]\n\trebase = true\n",
         '[branch "main"]\n\tdescription = x\n',
+        "[pager]\n\tlog = false\n",
+        '[submodule "x"]\n\tupdate = rebase\n',
+        "[user]\n\tname = a \\\n[core] \\\n  fsmonitor = evil\n",
     ],
 )
 def test_harmless_settings_are_none(work: Path, text: str) -> None:
     configured(work, text)
+    assert planted_git(work) == ()
+
+
+def test_names_of_any_length_and_a_mark_at_the_beginning_hide_nothing(work: Path) -> None:
+    text = (work / ".git/config").read_text()
+    filters = f'[filter "{"x" * 1000}"]\n\tclean = evil\n'
+    (work / ".git/config").write_text(f"\ufeff[core]\n\tfsmonitor = evil\n{text}{filters}")
+    first, second = planted_git(work)
+    assert (first.line, first.detail) == (2, "it sets core.fsmonitor")
+    assert second.detail.startswith("it sets filter.xxx")
+    assert second.detail.endswith("xxx.clean")
+    assert len(second.detail) < 200
+
+
+def test_a_value_on_very_many_lines_takes_no_time(work: Path) -> None:
+    configured(work, "[user]\n\tname = " + "a\\\n" * 120_000)
     assert planted_git(work) == ()
 
 
