@@ -37,7 +37,9 @@ from trialbook_agents.clients import (
     package_of,
     told,
 )
-from trialbook_agents.codex_record import RECONNECTING, CodexRun, read_codex, usage_of
+from trialbook_agents.codex_record import read_codex
+from trialbook_agents.codex_run import CodexRun, usage_of
+from trialbook_agents.codex_stream import RECONNECTING
 from trialbook_agents.jsonl import MOST_BYTES, Tail, parse_line, read_records
 from trialbook_agents.meter import Meter
 from trialbook_agents.shapes import mapping, one_line, text
