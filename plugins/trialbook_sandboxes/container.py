@@ -131,8 +131,8 @@ class ContainerSandbox:
         left = left_behind()
         for kind in sorted(set(left.values())):
             # A runner that was killed while it wrote a note has left an empty one.
-            working_engine(operator_environment(), spawn, kind or self._only).sweep(spawn)
-            forget(name for name in left if left[name] == kind)
+            if working_engine(operator_environment(), spawn, kind or self._only).sweep(spawn):
+                forget(name for name in left if left[name] == kind)
 
     def ready_image(self, image: ImageSource, spawn: Spawn, log: Path) -> ReadyImage:
         """Fetch an image, or load it from its archive, if the engine does not have it yet.
@@ -147,7 +147,7 @@ class ContainerSandbox:
         """Run the command in a container, and remove the container.
 
         Raises:
-            EnvironmentProblem: there is no engine, or it cannot make the container.
+            EnvironmentProblem: there is no engine, or it cannot make the container, or remove it.
         """
         environment = operator_environment()
         engine = working_engine(environment, spawn, self._only)
@@ -186,8 +186,18 @@ class ContainerSandbox:
                 told = _OOM_KILL.search(probing.tail(private.status, _TAIL)) is not None
                 return replace(result, memory_killed=result.memory_killed or told)
             finally:
-                engine.remove(spawn, name)
-                forget([name])
+                _gone(engine, spawn, name)
+
+
+def _gone(engine: Engine, spawn: Spawn, name: str) -> None:
+    """Remove a container; while it may live nothing that it writes to can be read."""
+    if not engine.remove(spawn, name):
+        # The note stays: the next run tries again.
+        raise EnvironmentProblem(
+            f"the container {name} cannot be removed, and may still write to the workspace",
+            hint=f"see what `{engine.kind} rm --force {name}` says",
+        )
+    forget([name])
 
 
 def _holding(engine: Engine, policy: Policy, who: Identity) -> list[str]:

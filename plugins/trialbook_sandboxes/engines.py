@@ -38,6 +38,8 @@ _CLIENT_NAMES = frozenset(
 _TAIL = 300
 _MOST_FILES = 4096
 _MOST_PROCESSES = 4096
+_TRIES = 3
+_REST_SECONDS = 0.5
 
 _lock = threading.Lock()
 _known: dict[tuple[object, ...], Engine] = {}
@@ -75,20 +77,34 @@ class Engine:
         result, said = said_by(self.argv(*arguments), spawn, environment=dict(self.environment))
         return result, said.decode("utf-8", "replace").strip()
 
-    def remove(self, spawn: Spawn, *names: str) -> None:
-        """End containers at once, and remove them; it is fine if they are gone."""
+    def remove(self, spawn: Spawn, *names: str) -> bool:
+        """End containers at once, and remove them; whether they are gone, as they may have been."""
         at_once = ("--time", "0") if self.kind == "podman" else ()
-        self.ask(spawn, "rm", "--force", *at_once, *names)
+        for _ in range(_TRIES):
+            if self.ask(spawn, "rm", "--force", *at_once, *names)[0].ok:
+                return True
+            left = self._ours(spawn)
+            if left is not None and left.isdisjoint(names):
+                return True
+            threading.Event().wait(_REST_SECONDS)
+        return False
 
-    def sweep(self, spawn: Spawn) -> None:
-        """Remove the containers that runners of this host have left which are no more."""
-        ours = f"label={HOST_LABEL}={this_host()}"
-        result, said = self.ask(spawn, "ps", "--all", "--filter", ours, "--format", "{{.Names}}")
-        if not result.ok:
-            return
-        stale = [name for name in said.split() if name.startswith(NAME_PREFIX) and is_dead(name)]
-        if stale:
-            self.remove(spawn, *stale)
+    def sweep(self, spawn: Spawn) -> bool:
+        """Remove the containers that runners of this host have left which are no more.
+
+        Gives whether they are gone.
+        """
+        ours = self._ours(spawn)
+        if ours is None:
+            return False
+        stale = [name for name in sorted(ours) if name.startswith(NAME_PREFIX) and is_dead(name)]
+        return self.remove(spawn, *stale) if stale else True
+
+    def _ours(self, spawn: Spawn) -> set[str] | None:
+        """The containers of this host's runners, those that ended too; None if nobody answers."""
+        label = f"label={HOST_LABEL}={this_host()}"
+        result, said = self.ask(spawn, "ps", "--all", "--filter", label, "--format", "{{.Names}}")
+        return set(said.split()) if result.ok else None
 
 
 def working_engine(environment: Mapping[str, str], spawn: Spawn, only: str | None = None) -> Engine:
