@@ -24,6 +24,7 @@ from trialbook.model.plan import (
     schedule,
 )
 from trialbook.model.suite import Limits, Network
+from trialbook.model.trajectory import Event, EventKind, Trajectory
 from trialbook.model.trial import (
     AgentRecord,
     Attempt,
@@ -386,6 +387,15 @@ HOSTILE_PATCH = (
 )
 
 
+def _hostile_trajectory() -> Trajectory:
+    commands = ["git push --force " + HOSTILE, HOSTILE, HOSTILE]
+    events = [
+        Event(number=number, kind=EventKind.COMMAND, command=text, exit_code=1, call="same")
+        for number, text in enumerate(commands, 1)
+    ]
+    return Trajectory(client=HOSTILE, model=HOSTILE, events=tuple(events))
+
+
 def hostile_run() -> tuple[Plan, list[TrialBundle]]:
     """A run whose agent and whose authors put hostile text wherever there is room."""
     configuration = a_configuration(
@@ -434,6 +444,8 @@ def hostile_run() -> tuple[Plan, list[TrialBundle]]:
         "sessions/1/attempt-1/stderr.txt": b"\xff\xfe\x00" + hostile,
         "sessions/1/attempt-1/<b>{{ 7*7 }}.txt": hostile,
         "sessions/1/attempt-1/index.html": b"<script>alert(3)</script>",
+        "sessions/1/attempt-1/trajectory.json": to_json(_hostile_trajectory()),
+        "sessions/2/attempt-1/trajectory.json": b"{" + hostile,
     }
     bundle = a_bundle(
         trial, patch=HOSTILE_PATCH, grades=[replace(grade, checks=(check,))], files=files

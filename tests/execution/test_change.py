@@ -85,6 +85,8 @@ def test_every_kind_of_change_is_in_the_patch(change: Callable[[], Change], work
     assert (by_path["src/app.py"].insertions, by_path["src/app.py"].deletions) == (1, 1)
     assert by_path["data.bin"].insertions is None
     assert (found.insertions, found.deletions) == (4, 3)
+    lines = {path: FILES[path].count(b"\n") for path in (".gitignore", "src/app.py")}
+    assert found.lines_before == lines
 
 
 def test_the_nasty_tree_is_captured_exactly(store: Store, nasty: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from tests.recorded import HOSTILE, drift_run, hostile_run, mixed_run, results_o
 from trialbook.model.client import Claim, ClaimKind, Denial, Trouble
 from trialbook.model.plan import Plan
 from trialbook.model.trial import TrialBundle
+from trialbook.reporting.trial_facts import trial_facts
 from trialbook.site.overview import RunEntry, index_page, suites_page
 from trialbook.site.run_page import page_of_run
 from trialbook.site.trial_page import TrialFiles, page_of_trial
@@ -28,8 +29,10 @@ def trial_context(recorded: Recorded, path: str) -> Mapping[str, Any]:
     plan, bundles = recorded
     results = results_of(plan, bundles)
     [bundle] = [bundle for bundle in bundles if bundle.record.path == path]
+    trajectories = {n: d for n, d in bundle.files.items() if n.endswith("/trajectory.json")}
     files = TrialFiles(
         trial=bundle.record,
+        facts=trial_facts(bundle.record, trajectories, bundle.files.get("change.patch")),
         grades=results.grades[path],
         patch=bundle.files.get("change.patch"),
         texts={n: d for n, d in bundle.files.items() if n.endswith((".txt", ".md"))},
@@ -84,6 +87,19 @@ def test_a_finding_elsewhere_leads_to_the_file_or_nowhere() -> None:
     context = trial_context(hostile_run(), "task/evil/r1")
     evidence = context["grades"][0]["checks"][0]["evidence"]
     assert [finding["anchor"] for finding in evidence] == ["", "f1n2"]
+
+
+def test_a_trial_says_how_its_agent_worked_where_that_is_on_record() -> None:
+    groups = trial_context(hostile_run(), "task/evil/r1")["facts"]
+    assert [group["title"] for group in groups] == [
+        "How the agent worked (session 1, attempt 1)",
+        "How the agent worked (session 2, attempt 1)",
+    ]
+    rows = {row["name"]: row for row in groups[0]["facts"]}
+    assert (rows["risky commands"]["value"], rows["risky commands"]["notable"]) == ("1", True)
+    assert "not a trajectory record" in groups[1]["note"]
+    groups = trial_context(drift_run(), "create-user/baseline/r1")["facts"]
+    assert [group["title"] for group in groups] == ["The change"]
 
 
 def test_a_trial_lists_the_others_of_its_slot_and_of_its_task() -> None:

@@ -67,6 +67,14 @@ fail_to_pass: [a]
     assert "suites/mini/tasks/one/private/near.patch" in loaded.files
 
 
+def test_the_scope_of_a_task_is_read_and_has_to_stay_in_the_workspace(tmp_path: Path) -> None:
+    assert problems(tmp_path, 'scope: [src, "tests/**", "!src/gen"]\n') == []
+    loaded = load_suite(tmp_path, "mini", Registry()).tasks[0]
+    assert loaded.scope == ("src", "tests/**", "!src/gen")
+    for wrong in ("/src", "../src", '"!/src"'):
+        assert "must be a relative path" in problems(tmp_path, f"scope: [{wrong}]\n")[0]
+
+
 FILE = "suites/mini/tasks/one/task.yaml"
 
 

@@ -10,6 +10,7 @@ import click
 
 from trialbook.cli.context import Context, called, pass_context
 from trialbook.cli.corrections import correction_parts, run_correction_parts
+from trialbook.cli.facts import fact_parts
 from trialbook.cli.reading import open_reader
 from trialbook.cli.terminal import (
     Column,
@@ -36,6 +37,7 @@ from trialbook.reporting.corrections import correction_counts, incident_said, re
 from trialbook.reporting.notices import notices
 from trialbook.reporting.results import RunResults, load_results
 from trialbook.reporting.summary import AMOUNT
+from trialbook.reporting.trial_facts import load_facts
 from trialbook.reporting.wording import (
     duration,
     egress_said,
@@ -160,6 +162,7 @@ def _show_trial(context: Context, reader: Reader, run: RunRef, path: str, *, as_
     trial = found.trial
     grades = standing_grades(reader, run, found)
     commit = reader.commit_of(run, f"{path}/trial.json")
+    made = load_facts(reader, run, reader.plan(run), found.record)
     if as_json:
         context.json(
             {
@@ -174,6 +177,7 @@ def _show_trial(context: Context, reader: Reader, run: RunRef, path: str, *, as_
                     "rescued": found.rescued,
                 },
                 "amendments": plain(found.amendments),
+                "facts": plain(made),
             }
         )
         return
@@ -181,6 +185,7 @@ def _show_trial(context: Context, reader: Reader, run: RunRef, path: str, *, as_
         *_trial_head(trial),
         *correction_parts(found),
         *_seen(trial),
+        *fact_parts(trial, made),
         *_checks(grades),
         *_output(reader, run, trial),
         *_evidence(trial, commit, reader.name),

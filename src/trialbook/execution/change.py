@@ -6,18 +6,21 @@ configuration that runs programs; it decides nothing here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from trialbook.api import ChangedFile
-from trialbook.model.paths import path_to_text
+from trialbook.model.paths import path_to_text, text_to_path
 from trialbook.model.trial import OmittedFile
 from trialbook.storage.folders import IdsOnly
 from trialbook.storage.repository import DIRECTORY, Store, TreeEntry
 from trialbook.storage.tree_diff import diff_trees
 from trialbook.storage.trees import FolderTree, tree_of_folder
+
+_MOST_COUNTED = 1_000
+_MOST_BYTES_COUNTED = 100_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,13 +28,15 @@ class Change:
     """A workspace's final tree, and the patch that turns the baseline's tree into it.
 
     ``omitted`` lists what is in the folder but not in the tree: files above the limit with size and
-    digest, and what git cannot store.
+    digest, and what git cannot store. ``lines_before`` has, by old path, how many lines the files
+    had that lines are gone from.
     """
 
     tree: str
     patch: bytes
     changed: tuple[ChangedFile, ...]
     omitted: tuple[OmittedFile, ...]
+    lines_before: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def anything(self) -> bool:
@@ -112,7 +117,32 @@ def capture(
         # An agent may remove or replace the very folder it was given: then nothing is left.
         found = FolderTree(tree=store.add_tree([]), omitted=())
     patch, changed = difference_of(store, baseline_tree, found.tree, work=work)
-    return Change(tree=found.tree, patch=patch, changed=changed, omitted=found.omitted)
+    return Change(
+        tree=found.tree,
+        patch=patch,
+        changed=changed,
+        omitted=found.omitted,
+        lines_before=_lines_before(changed, known, store),
+    )
+
+
+def _lines_before(
+    changed: Iterable[ChangedFile], known: Callable[[bytes], str | None], store: Store
+) -> dict[str, int]:
+    """How many lines the files had that lines are gone from, by their old paths."""
+    found: dict[str, int] = {}
+    read = 0
+    for file in changed:
+        path = file.old_path or file.path
+        oid = known(text_to_path(path)) if file.deletions else None
+        if oid is None:
+            continue
+        if len(found) >= _MOST_COUNTED or read > _MOST_BYTES_COUNTED:
+            break
+        data = store.blob(oid)
+        read += len(data)
+        found[path] = data.count(b"\n") + (not data.endswith(b"\n"))
+    return found
 
 
 def difference_of(

@@ -105,7 +105,8 @@ class PlannedTask:
 
     ``source`` says in words where the snapshot came from, ``tree`` is its git tree id.
     ``digest`` covers ``files`` (path relative to the ledger's root to sha256). ``toolchain`` is
-    what it needs to run; None if nothing, or if it was not recorded.
+    what it needs to run; None if nothing, or if it was not recorded. ``scope`` has patterns of the
+    paths that an answer is expected to touch.
     """
 
     category: str
@@ -122,6 +123,7 @@ class PlannedTask:
     files: dict[str, str]
     expected_outcomes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     toolchain: PlannedToolchain | None = None
+    scope: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -167,6 +167,9 @@ class Task:
     ``expected_outcomes`` says how the trials of a configuration must end, where that is known
     beforehand: in a control, or a demonstration.
 
+    ``scope`` has patterns of the paths that an answer is expected to touch; what a change does
+    beyond them is told to reviewers and decides nothing. Empty is not known.
+
     The rest is for validation: wrong and right answers to try the graders on, ids of checks that
     answer *no* (or *yes*) on the snapshot and *yes* on the reference, and paths that a task which
     ``must_escalate`` reserves to other people.
@@ -186,6 +189,7 @@ class Task:
     no_change_expected: bool = False
     must_escalate: bool = False
     protected: tuple[str, ...] = ()
+    scope: tuple[str, ...] = ()
     expected_outcomes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     near_misses: tuple[Candidate, ...] = ()
     variants: tuple[Candidate, ...] = ()

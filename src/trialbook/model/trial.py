@@ -76,6 +76,8 @@ class ChangeRecord:
 
     Unless it is ``redacted``: then something secret was taken out of the patch after grading, so
     that it still reads as a patch but no longer gives ``tree``, which is the true final state.
+    ``lines_before`` has the number of lines of files that lines were taken out of, by their old
+    path: the baseline itself is not in the ledger.
     """
 
     tree: str
@@ -85,6 +87,7 @@ class ChangeRecord:
     deletions: int
     omitted: tuple[OmittedFile, ...] = ()
     redacted: bool = False
+    lines_before: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from trialbook.errors import Problem
 from trialbook.registry import Registry
 from trialbook.reporting.results import RunResults, load_results, results_csv
 from trialbook.reporting.summary import Summary
+from trialbook.reporting.trial_facts import load_facts
 from trialbook.site.addresses import run_folder
 from trialbook.site.folder import SiteFolder, theme_assets
 from trialbook.site.overview import RunEntry, index_page, suites_page
@@ -143,5 +144,6 @@ def _trial_pages(
             texts=texts,
             standing=results.standing(trial),
             regrades=results.regrades,
+            facts=load_facts(reader, run, results.plan, trial),
         )
         yield page_of_trial(run, summary, files)

@@ -18,7 +18,9 @@ from trialbook.model.regrade import Regrade
 from trialbook.model.runfiles import AMENDMENTS, REGRADES
 from trialbook.model.standing import Standing, standing_of
 from trialbook.model.trial import CutFile, EgressRecord, Trial
+from trialbook.reporting.facts_said import facts_said
 from trialbook.reporting.summary import AMOUNT, Cell, Summary
+from trialbook.reporting.trial_facts import TrialFacts
 from trialbook.reporting.wording import duration, network_said, size, words
 from trialbook.site.addresses import run_page, suite_page, trial_page
 from trialbook.site.corrections_figure import trial_corrections
@@ -44,7 +46,7 @@ class TrialFiles:
     """A trial as it counts, the files of its folder that the page shows, and its grades.
 
     ``standing`` knows what was recorded, None for nothing else than counts; ``regrades`` are the
-    run's later generations of grades.
+    run's later generations of grades; ``facts`` are hints about how the agent worked.
     """
 
     trial: Trial
@@ -53,6 +55,7 @@ class TrialFiles:
     texts: Mapping[str, bytes]
     standing: Standing | None = None
     regrades: Sequence[Regrade] = ()
+    facts: TrialFacts | None = None
 
 
 def shown_as_text(path: str) -> bool:
@@ -86,6 +89,7 @@ def page_of_trial(run: RunRef, summary: Summary, files: TrialFiles) -> Page:
         "neighbours": _neighbours(run, summary, trial),
         "grades": [_grade(grade, diff) for grade in files.grades],
         "sightings": [_sighting(one, diff) for one in trial.sightings or ()],
+        "facts": plain(facts_said(trial, files.facts)) if files.facts else [],
         "change": plain(trial.change) if trial.change else None,
         "diff": diff_figure(diff, len(patch) - len(read)),
         "prompts": prompts[:_TEXTS],

@@ -107,6 +107,7 @@ def build_task(reading: Reading, file: TaskFile, toolchain: Toolchain | None) ->
         no_change_expected=written.get("no_change_expected", False),
         must_escalate=written.get("must_escalate", False),
         protected=tuple(written.get("protected", ())),
+        scope=tuple(written.get("scope", ())),
         expected_outcomes={
             name: (said,) if isinstance(said, str) else tuple(said)
             for name, said in written.get("expected_outcomes", {}).items()

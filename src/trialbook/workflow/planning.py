@@ -355,6 +355,7 @@ def _planned_task(
         digest=digest_of_files(task.files),
         files=dict(sorted(task.files.items())),
         toolchain=toolchain,
+        scope=task.scope,
     )
 
 

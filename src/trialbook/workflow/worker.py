@@ -173,6 +173,7 @@ def _change(found: Findings, kept: Kept) -> ChangeRecord | None:
         deletions=change.deletions,
         omitted=change.omitted,
         redacted=kept.patch_redacted,
+        lines_before=dict(change.lines_before),
     )
 
 
