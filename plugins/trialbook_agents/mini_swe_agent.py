@@ -20,6 +20,7 @@ from trialbook.api import (
     Trajectory,
     Trouble,
     claims_of,
+    money,
 )
 from trialbook_agents.clients import (
     PROGRAM,
@@ -295,5 +296,6 @@ def _limit(run: MiniRun) -> str:
     steps = run.limits.get("step_limit")
     if isinstance(steps, int) and 0 < steps <= (run.calls or 0):
         return f"the limit of {steps} turns was reached"
-    cost = "" if run.cost is None else f" at {round(Decimal(repr(run.cost)), 6):f} US dollars"
+    dollars = None if run.cost is None else money(round(Decimal(repr(run.cost)), 6))
+    cost = "" if dollars is None else f" at {dollars} US dollars"
     return f"the limit of money was reached{cost}"

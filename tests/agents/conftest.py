@@ -64,3 +64,37 @@ def claude() -> str:
 @pytest.fixture(scope="session")
 def codex() -> str:
     return need("@openai/codex", "codex")
+
+
+def _need_python(package: str, name: str) -> str:
+    if not install.python_installed(package):
+        optional = package != install.MINI
+        assert optional or not os.environ.get("CI"), "run `python -m tests.agents.install` first"
+        pytest.skip(f"{package} is not installed: python -m tests.agents.install --more")
+    return str(install.python_program(package, name))
+
+
+def _need_more(package: str, name: str) -> str:
+    if not install.more_installed(package):
+        pytest.skip(f"{package} is not installed: python -m tests.agents.install --more")
+    return str(install.more_program(name))
+
+
+@pytest.fixture(scope="session")
+def mini() -> str:
+    return _need_python(install.MINI, "mini")
+
+
+@pytest.fixture(scope="session")
+def aider() -> str:
+    return _need_python(install.AIDER, "aider")
+
+
+@pytest.fixture(scope="session")
+def opencode() -> str:
+    return _need_more("opencode-ai", "opencode")
+
+
+@pytest.fixture(scope="session")
+def gemini() -> str:
+    return _need_more("@google/gemini-cli", "gemini")

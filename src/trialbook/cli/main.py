@@ -25,6 +25,7 @@ from trialbook.system import System, timestamp
 # Command to the module that holds it and the line that `--help` shows; modules are imported only
 # when their command runs, so that `trialbook --help` starts as fast as click does.
 COMMANDS: dict[str, tuple[str, str]] = {
+    "agents": ("trialbook.cli.agents", "List the agents that can be run here, or try one."),
     "amend": ("trialbook.cli.amend", "Correct a trial by a record of its own."),
     "compare": ("trialbook.cli.compare", "Compare two configurations of locked runs."),
     "doctor": ("trialbook.cli.doctor", "Say what this machine can do, and what to fix."),
