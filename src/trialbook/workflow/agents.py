@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import partial
-from pathlib import Path
 from typing import Any
 
-from trialbook.api import Agent, Assignment, Client, Sandbox
+from trialbook.api import Agent, Client
 from trialbook.errors import UserError
-from trialbook.execution.room import Room, environment_of, secrets_of
-from trialbook.execution.toolchain import bare_python
+from trialbook.execution.first_try import first_assignment
+from trialbook.execution.room import Room, secrets_of
 from trialbook.model.agent import AgentEnd, AgentResult
 from trialbook.model.agents_here import AgentHere, TrialRun
 from trialbook.model.prices import Price, PriceTable, priced
-from trialbook.model.process import Command, Desk, ProcessResult, StopWhen
-from trialbook.model.sandbox import Policy
-from trialbook.model.suite import OPEN, Configuration, Limits, Network
+from trialbook.model.suite import OPEN, Configuration, Network
 from trialbook.process import run
 from trialbook.registry import Registry
 from trialbook.storage.files import fresh_folder
-from trialbook.storage.interpreter import interpreter_folders
 from trialbook.storage.rooms import rooms
-from trialbook.supervision.stopping import stoppable
 from trialbook.system import System
 
-PROMPT = "Answer with the one word: ready. Change nothing, and use no tool.\n"
-
-_LIMITS = Limits(minutes=3.0, turns=1)
 _ANY = "any"
 _PRICED = PriceTable(
     path="", sha256="", date="", models={_ANY: Price(input="1", output="1", cache_read="1")}
@@ -133,7 +123,7 @@ def try_agent(
         network=Network(mode=OPEN),
     )
     with rooms(system) as work, fresh_folder(work) as root:
-        made = _assignment(configuration, agent, sandbox, system, Room(root=root))
+        made = first_assignment(configuration, agent, sandbox, system, Room(root=root))
         result = agent.run(replace(made, prices=prices))
     return _told(wanted, client, result, prices, secrets_of(configuration, system.environ))
 
@@ -152,55 +142,6 @@ def _parameters(wanted: Try, agent: Agent) -> dict[str, Any]:
             )
         parameters[key] = value
     return parameters
-
-
-def _assignment(
-    configuration: Configuration, agent: Agent, sandbox: Sandbox, system: System, room: Room
-) -> Assignment:
-    room.make(PROMPT)
-    room.workspace.mkdir()
-    python = bare_python()
-    policy = Policy(
-        writable=(room.workspace, room.home),
-        readable=(room.prompt_file, *interpreter_folders(python), *_readable(agent, configuration)),
-        scratch=(room.temporary,),
-        network=configuration.network,
-        limits=_LIMITS,
-    )
-
-    def start(command: Command, stop_when: StopWhen | None) -> ProcessResult:
-        def sandboxed(cancel: threading.Event) -> ProcessResult:
-            return sandbox.start(command, policy, partial(run, cancel=cancel))
-
-        return stoppable(sandboxed, stop_when)
-
-    desk = Desk(
-        cwd=room.workspace,
-        environment=environment_of(configuration, room, None, system.environ),
-        output=room.output,
-    )
-    return Assignment(
-        task="try",
-        repetition=1,
-        workspace=room.workspace,
-        prompt=PROMPT,
-        prompt_file=room.prompt_file,
-        home=room.home,
-        output=room.output,
-        files=None,
-        model=configuration.model,
-        reasoning=None,
-        approval=None,
-        parameters=configuration.parameters,
-        limits=_LIMITS,
-        start=desk.start(start),
-        python=python,
-    )
-
-
-def _readable(agent: Agent, configuration: Configuration) -> Iterable[Path]:
-    readable = getattr(agent, "readable", None)
-    return () if readable is None else map(Path, readable(configuration.parameters))
 
 
 def _told(
