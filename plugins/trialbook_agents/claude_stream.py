@@ -188,11 +188,13 @@ class _Reader:
         agent = _agent_of(record)
         if not final and agent is not None:
             self.agents.add(agent)
-        if not final and message.get("model") != _SYNTHETIC:
+        answered = message.get("model") != _SYNTHETIC
+        if answered and not final:
             self.calls.setdefault(identity, (text(message.get("model")), Usage()))
-        if agent is None:
+        if answered and agent is None:
             self._main.add(identity)
-        about = {"at": _at(record), "turn": self.log.turn(identity), "agent": agent}
+        about: dict[str, Any] = {"at": _at(record), "agent": agent}
+        about["turn"] = self.log.turn(identity) if answered else None
         for block in listed(message.get("content")):
             self._block(mapping(block), about)
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.agents.bench import ROOT, Model
 from tests.agents.conftest import Start
-from tests.conftest import git, write_files
+from tests.conftest import git, trialbook, write_files
 
 pytestmark = pytest.mark.agents
 
@@ -192,6 +192,7 @@ def test_what_happened_stands_in_the_record(
             assert record["isolation"]["network_enforced"]
             assert record["egress"]["hosts"] == [f"127.0.0.1:{served.port}"]
             assert record["egress"]["hosts_refused"] == []
+    assert "nothing is wrong" in trialbook(folder, "verify").stdout
     everything = b"".join(p.read_bytes() for p in folder.rglob("runs/**/*") if p.is_file())
     assert b"scripted-0123456789" not in everything
 
