@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 TRIALBOOK := $(BIN)/trialbook
 
 .DEFAULT_GOAL := help
-.PHONY: help test-exhaustive eval gate resume check-suite lock-suite status site serve test clients test-all benchmark lint fmt types architecture docs ci clean
+.PHONY: help test-exhaustive eval gate resume check-suite lock-suite status site serve test clients test-clients test-all benchmark lint fmt types architecture docs ci clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -56,6 +56,10 @@ test: .venv/dev ## the fast tests
 
 clients: .venv/dev ## install the agents' clients that the tests run, outside the repository
 	$(BIN)/python -m tests.agents.install
+
+test-clients: .venv/dev ## install more clients, outside the repository, and run the tests of all of them
+	$(BIN)/python -m tests.agents.install --more
+	$(BIN)/python -m pytest -m agents $(ARGS)
 
 test-all: .venv/dev clients ## all tests but the exhaustive sweeps
 	$(BIN)/python -m pytest -m "not exhaustive" -n 2 $(ARGS)
