@@ -139,6 +139,9 @@ def test_the_first_line_and_the_record_say_what_holds(ledger: Path) -> None:
     assert isolation["sandbox"] == "bubblewrap"  # type: ignore[index]
     assert isolation["isolated"] is True  # type: ignore[index]
     assert isolation["detail"].startswith("bubblewrap ")  # type: ignore[index]
+    # Those that a suite has by default, the size of files that are kept among them.
+    assert isolation["limits_enforced"] == ["minutes", "output_mb", "file_mb"]  # type: ignore[index]
+    assert isolation["limits_not_enforced"] == []  # type: ignore[index]
     assert record["outcome"] == "accepted"
 
 

@@ -22,11 +22,11 @@ from trialbook.registry import Registry
 from trialbook.supervision.stopping import stopping
 
 _LIMITS = (
-    *("minutes", "output_mb", "memory_mb", "processes", "workspace_mb"),
+    *("minutes", "output_mb", "file_mb", "memory_mb", "processes", "workspace_mb"),
     *("usd", "turns", "tokens"),
 )
 # What holds in every sandbox, since it is not the sandbox that enforces it.
-_OWN_LIMITS = frozenset({"workspace_mb"})
+_OWN_LIMITS = frozenset({"file_mb", "workspace_mb"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
