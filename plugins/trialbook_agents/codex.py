@@ -55,7 +55,9 @@ _PROVIDER = "trialbook"
 _OPENAI = "https://api.openai.com/v1"
 _KEY = "OPENAI_API_KEY"
 _STATUS = re.compile(r"status:? (\d{3})\b")
-_BROKEN_SANDBOX = re.compile(r"^(?:bwrap: |codex-linux-sandbox|.*execvp codex-linux-sandbox)")
+_BROKEN_SANDBOX = re.compile(
+    r"bwrap: |codex-linux-sandbox|.*execvp codex-linux-sandbox|error building bubblewrap command"
+)
 
 _INFO = {
     "usage_limit_exceeded": Trouble.BILLING,
