@@ -6,7 +6,9 @@ line gets a `System` passed in, so that time and chance enter as data.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pwd
 import secrets
 import shutil
 import time
@@ -73,7 +75,11 @@ class System:
 
     def home(self) -> Path:
         """The operator's home; only ever read for git's own configuration and the cache."""
-        return Path(self.environ.get("HOME") or "/")
+        named = self.environ.get("HOME")
+        if not named:
+            with contextlib.suppress(KeyError):
+                named = pwd.getpwuid(os.geteuid()).pw_dir
+        return Path(named or "/")
 
 
 def operator_environment() -> Mapping[str, str]:

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from tests.conftest import git, trialbook
 from trialbook.formats.schema import load_schema
 from trialbook.model.diagnosis import LIMITS
 from trialbook.process import run
+from trialbook.system import System
 from trialbook_sandboxes.bubblewrap import BubblewrapSandbox
 
 jsonschema = pytest.importorskip("jsonschema")
@@ -136,3 +139,36 @@ def test_without_an_identity_it_says_how_to_set_one(
     who = doctor(tmp_path)["identity"]
     assert who["name"] is None
     assert "git config --global user.name" in who["fix"]
+
+
+def test_without_git_it_is_git_that_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    done = trialbook(tmp_path, "doctor", check=1)
+    assert done.stdout.startswith("no evaluation can run ")
+    if "isolated" not in done.stdout.splitlines()[0]:
+        assert "git is what is missing" in done.stdout.splitlines()[0]
+    assert "missing: install git" in done.stdout
+
+
+def test_in_a_folder_that_is_gone_it_works_and_other_commands_say_so(tmp_path: Path) -> None:
+    for command, said in (("doctor", "this machine"), ("status", "is not there any more")):
+        script = f'mkdir gone; cd gone; rmdir ../gone; exec "$0" -m trialbook {command}'
+        done = subprocess.run(
+            ["/bin/sh", "-c", script, sys.executable],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert said in done.stdout + done.stderr
+        assert "bug" not in done.stderr
+        assert done.returncode in (0, 1, 2)
+
+
+def test_without_a_home_the_cache_is_in_that_of_the_user() -> None:
+    home = Path(pwd.getpwuid(os.geteuid()).pw_dir)
+    assert System(environ={}).home() == home
+    assert System(environ={"HOME": ""}).cache_folder() == home / ".cache/trialbook"

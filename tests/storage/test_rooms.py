@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -101,4 +102,22 @@ def test_a_place_that_cannot_be_written_is_named_with_the_way_out(tmp_path: Path
         pytest.raises(EnvironmentProblem, match="cannot make folders for trials"),
         rooms(system_in(tmp_path)),
     ):
+        pass
+
+
+def test_a_cache_that_cannot_be_written_is_named_too(tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file")
+    with (
+        pytest.raises(EnvironmentProblem, match=r"cannot keep notes in .*/cache/rooms") as told,
+        rooms(system_in(tmp_path)),
+    ):
+        pass
+    assert "TRIALBOOK_CACHE" in told.value.hint
+
+
+def test_a_cache_that_cannot_be_looked_into_is_named_too(tmp_path: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root may look into everything")
+    (tmp_path / "cache").mkdir(mode=0)
+    with pytest.raises(EnvironmentProblem, match="cannot keep notes"), rooms(system_in(tmp_path)):
         pass

@@ -34,7 +34,13 @@ class Context:
         Raises:
             UserError: there is none.
         """
-        start = (self.ledger or Path.cwd()).absolute()
+        try:
+            start = (self.ledger or Path.cwd()).absolute()
+        except FileNotFoundError:
+            raise UserError(
+                "the working directory is not there any more",
+                hint="change into a ledger, or name one with --ledger and its whole path",
+            ) from None
         for folder in (start, *start.parents):
             if (folder / "suites").is_dir():
                 return folder

@@ -11,6 +11,7 @@ from trialbook.cli.terminal import Column, Part, Text, facts, heading, lines, re
 from trialbook.errors import ExitCode, UserError
 from trialbook.formats.records import plain
 from trialbook.model.diagnosis import LIMITS, Diagnosis, Installed, SandboxHealth, Sight
+from trialbook.model.suite import NO_SANDBOX
 from trialbook.registry import Registry
 from trialbook.workflow.diagnosis import diagnose
 
@@ -79,6 +80,10 @@ def _verdict(found: Diagnosis) -> Text:
     if found.ready:
         return Text("evaluations can run isolated here", _GOOD).append(
             f", by default in {found.sandbox}", style=""
+        )
+    if found.sandbox != NO_SANDBOX:
+        return Text("no evaluation can run here", _BAD).append(
+            ": git is what is missing; see below", style=""
         )
     return Text("no evaluation can run isolated here", _BAD).append(
         ": see what to type below", style=""

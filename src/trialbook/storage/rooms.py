@@ -57,9 +57,12 @@ def _noted(folder: Path, note: Path) -> IO[str]:
             stack.pop_all()
             return handle
     except OSError as error:
+        what, where, variable = "make folders for trials below", folder.parent, "TRIALBOOK_WORK"
+        if error.filename and not Path(error.filename).is_relative_to(folder.parent):
+            what, where, variable = "keep notes in", note.parent, "TRIALBOOK_CACHE"
         raise EnvironmentProblem(
-            f"cannot make folders for trials below {folder.parent}: {error.strerror or error}",
-            hint="set TRIALBOOK_WORK to a folder that you can write to, with space left",
+            f"cannot {what} {where}: {error.strerror or error}",
+            hint=f"set {variable} to a folder that you can write to, with space left",
         ) from error
 
 
@@ -76,7 +79,12 @@ def _locked(note: Path) -> IO[str]:
 def sweep(notes: Path) -> list[Path]:
     """Remove the folders of processes that are gone; gives those that were there."""
     swept: list[Path] = []
-    for note in sorted(notes.glob("*")):
+    try:
+        there = sorted(notes.iterdir())
+    except OSError:
+        # No note was ever made; or none can be, which is told where one is made.
+        return swept
+    for note in there:
         try:
             descriptor = os.open(note, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError:
