@@ -20,6 +20,7 @@ _TOOLS = {
 _COMMANDS = frozenset({"exec_command", "shell", "shell_command", "local_shell", "container.exec"})
 _EXITED = re.compile(r"(?:exited with code|Exit code:) (-?\d+)")
 _HELD_UP = re.compile(r"Read-only file system|Operation not permitted|Permission denied")
+_HOLDING = frozenset({"read-only", "workspace-write"})
 _PATCH_LINES = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
 
 
@@ -33,6 +34,7 @@ class Rollout:
         self._main = main
         self._agent: str | None = None
         self._detailed = False
+        self._sandboxed = False
         self._handlers = {
             "session_meta": self._meta,
             "turn_context": self._context,
@@ -62,6 +64,8 @@ class Rollout:
 
     def _context(self, payload: Json, at: str | None) -> None:
         del at
+        policy = text(mapping(payload.get("sandbox_policy")).get("type"))
+        self._sandboxed = policy in _HOLDING
         if self._main:
             self.run.model = text_or_none(payload.get("model"))
 
@@ -87,14 +91,18 @@ class Rollout:
         head, mark, output = said.partition("\nOutput:\n")
         code = _EXITED.search(head) if mark else None
         exit_code = None if code is None else int(code[1])
-        held = known.kind is EventKind.COMMAND and exit_code and _HELD_UP.search(output)
+        command = known.kind is EventKind.COMMAND
         self.log.answer(
             call,
             exit_code=exit_code,
             ok=None if exit_code is None else exit_code == 0,
-            denied=True if held else None,
+            denied=(command and self._held_up(exit_code, output)) or None,
             **output_of(output if mark else said),
         )
+
+    def _held_up(self, exit_code: int | None, output: str) -> bool:
+        """Whether a command failed for what the client's own sandbox does not permit."""
+        return self._sandboxed and bool(exit_code) and _HELD_UP.search(output) is not None
 
     def _say(self, kind: EventKind, said: str, at: str | None) -> None:
         self.log.add(kind, text=said, at=at, turn=self._turn, agent=self._agent)
@@ -161,12 +169,13 @@ class Rollout:
     def _done(self, item: Json) -> None:
         status = text(item.get("status"))
         if item.get("type") == "CommandExecution":
+            said, exit_code = text(item.get("aggregated_output")), number(item.get("exit_code"))
             self.log.answer(
                 text(item.get("id")),
-                exit_code=number(item.get("exit_code")),
+                exit_code=exit_code,
                 ok=status == "completed",
-                denied=status == "declined" or None,
-                **output_of(text(item.get("aggregated_output"))),
+                denied=status == "declined" or self._held_up(exit_code, said) or None,
+                **output_of(said),
             )
         elif item.get("type") == "FileChange":
             said = text(item.get("stdout")) + text(item.get("stderr"))
