@@ -258,6 +258,16 @@ def test_an_ambiguous_request_is_refused_and_logged(scene: Scene) -> None:
     assert server.got == []
 
 
+def test_a_refused_place_reads_as_it_was_asked_for(scene: Scene) -> None:
+    client = scene.way("api.test")
+    for target in ("127.1:443", "[::1]:443", "api.test:0"):
+        said = client.ask(f"CONNECT {target} HTTP/1.1\r\n\r\n".encode())
+        assert f"trialbook: {target}: ".encode() in said
+    rows(client.way, 3)
+    refused = {place.place for place in client.way.log.refused}
+    assert refused == {"127.1:443", "[::1]:443", "api.test:0"}
+
+
 def test_a_server_that_does_not_close_is_not_waited_for(scene: Scene) -> None:
     def stays(connection: socket.socket) -> None:
         head_of(connection)

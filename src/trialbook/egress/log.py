@@ -28,7 +28,8 @@ class Verdict(StrEnum):
 class Row:
     """One request. ``sent`` and ``received`` are bytes as the sandbox sees it.
 
-    ``host`` and ``port`` are None where the request did not get so far as to name any.
+    ``host`` and ``port`` are None where the request did not get so far as to name any; ``port``
+    alone where it names what is no host and port, as it stands in ``host`` then.
     """
 
     started: str
@@ -44,8 +45,10 @@ class Row:
 
     @property
     def place(self) -> str:
-        """The host and port, in one."""
-        return "no host" if self.host is None else f"{self.host}:{self.port}"
+        """The host and port, in one; what was asked for, where it could not be understood."""
+        if self.host is None or self.port is None:
+            return self.host or "no host"
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
