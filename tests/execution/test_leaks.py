@@ -248,6 +248,40 @@ def test_an_archive_is_not_taken_for_the_tree(world: World, what: str) -> None:
     )
 
 
+def trees(folder: Path, store: Store, *each: dict[str, bytes]) -> list[str]:
+    """The tree of each set of files."""
+    made = []
+    for number, files in enumerate(each):
+        for name, data in files.items():
+            write(folder, f"{number}/{name}", data)
+        made.append(tree_of_folder(store, folder / str(number)).tree)
+    return made
+
+
+def test_a_copy_that_the_snapshot_itself_has_is_found(tmp_path: Path, store: Store) -> None:
+    copy = {"build/lib/refunds.py": FIXED}
+    base, fixed = trees(
+        tmp_path, store, {"refunds.py": BUGGY, **copy}, {"refunds.py": FIXED, **copy}
+    )
+    answer = answer_of(task("1" * 40, "2" * 40), base, fixed, store, lines=True)
+    search = Search(answers=[answer], lines=True)
+    search.tree("the snapshot", base, store, ["refunds"])
+    (found,) = violations(search.sightings(answer))
+    assert (found.kind, found.path) == ("answer_file", "build/lib/refunds.py")
+
+
+def test_what_a_reference_only_moves_or_copies_is_no_answer(tmp_path: Path, store: Store) -> None:
+    base, moved = trees(
+        tmp_path,
+        store,
+        {"refunds.py": FIXED, "kept.py": BUGGY},
+        {"shop/refunds.py": FIXED, "again.py": BUGGY, "kept.py": BUGGY},
+    )
+    answer = answer_of(task("1" * 40, "2" * 40), base, moved, store, lines=True)
+    assert answer.blobs == {}
+    assert answer.lines == frozenset()
+
+
 def test_files_of_the_answer_in_one_folder_are_told_together(world: World) -> None:
     changes = b"# Changes\n\nRefuse a refund that is below zero (#4711).\n"
     for name in ("a/refunds.py", "a/renamed.py", "b/refunds.py"):

@@ -1,7 +1,8 @@
 """What a task's answer looks like: the files that only it has, its own lines, what names it.
 
-An answer is the reference against the snapshot. What stood in the snapshot before is no part of it,
-and neither are lines that anybody could have written.
+An answer is the reference against the snapshot. Files that it moves or copies from the snapshot are
+no part of it, and neither are lines that stood there before, or that anybody could have written. A
+file that it changes is, even if the snapshot has the same bytes elsewhere: that is a leak.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _NUMBER = re.compile(_BEFORE_NUMBER + rb"(\d{2,7})\b", re.IGNORECASE)
 class Answer:
     """A task's answer as it can be looked for.
 
-    ``blobs`` maps the id of each file that only the reference has to its path there, ``sizes`` are
+    ``blobs`` maps the id of each file that the reference adds to its path there, ``sizes`` are
     their sizes, ``sums`` the same by CRC-32 and size, as archives list them. ``lines`` are the
     reference's own, white space folded; None if they were not asked for. ``names`` are patterns
     that name the fix, with what each one is in words.
@@ -74,7 +75,11 @@ def answer_of(task: Task, base: str, reference: str, objects: Objects, *, lines:
     """
     before = dict(files_of(objects, base))
     known = set(before.values())
-    added = {path: oid for path, oid in files_of(objects, reference) if oid not in known}
+    added = {
+        path: oid
+        for path, oid in files_of(objects, reference)
+        if before.get(path) != oid and (path in before or oid not in known)
+    }
     contents = {path: objects.blob(oid) for path, oid in added.items()}
     blobs = {
         oid: path_to_text(path)

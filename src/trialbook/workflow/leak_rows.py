@@ -82,12 +82,13 @@ def _looked_for(
         reason = f"not everything could be looked at: {error}"
         return {case.task.name: _row(case.task, RowStatus.BROKEN, reason) for case in cases}
     return {
-        case.task.name: _judged(case.task, answer, search)
+        case.task.name: _judged(case, answer, search)
         for case, answer in zip(cases, answers, strict=True)
     }
 
 
-def _judged(task: Task, answer: Answer, search: Search) -> MatrixRow:
+def _judged(case: LeakCase, answer: Answer, search: Search) -> MatrixRow:
+    task = case.task
     seen = search.sightings(answer)
     leaks = violations(seen)
     told = leaks or [one for one in seen if one.severity is SightingSeverity.FLAG]
@@ -102,6 +103,8 @@ def _judged(task: Task, answer: Answer, search: Search) -> MatrixRow:
     if not answer.blobs and not answer.lines:
         status = RowStatus.NOT_GIVEN
         reason = "the answer has no file and no line that is large enough to be looked for"
+    if case.python is None:
+        reason += "; its image was not looked into"
     reason += f"; worth a look: {listed}{more}" if told else ""
     return _row(task, status, reason)
 
