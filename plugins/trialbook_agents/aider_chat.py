@@ -15,7 +15,7 @@ from pathlib import Path
 from trialbook.api import REPORTED, UNKNOWN, CallUsage, Event, EventKind, Usage, added, money
 from trialbook_agents.events import EventLog
 from trialbook_agents.jsonl import Records
-from trialbook_agents.shapes import Json, count, mapping, one_line
+from trialbook_agents.shapes import Json, count, dollars, mapping, one_line
 
 _MOST_BYTES = 64_000_000
 _RESPONSE = re.compile(r"LLM RESPONSE (\S+)$")
@@ -150,28 +150,25 @@ def _usage(calls: list[Json]) -> Usage:
     if not calls:
         return Usage(model_calls=0, turns=0)
     total = added(usage_of({"properties": call}) for call in calls)
-    costs = [call.get("cost") for call in calls]
     # A model without a price costs nothing for it.
-    known = [cost for cost in costs if isinstance(cost, int | float) and cost > 0]
+    known = [cost for call in calls if (cost := dollars(call.get("cost"))) is not None]
     told = len(known) == len(calls)
-    cost = sum((Decimal(repr(one)) for one in known), Decimal(0))
     return Usage(
         input_tokens=total.input_tokens,
         output_tokens=total.output_tokens,
         model_calls=len(calls),
         turns=len(calls),
-        cost_usd=money(round(cost, 10)) if told else None,
+        cost_usd=money(sum(known, Decimal(0))) if told else None,
         basis=REPORTED if told else UNKNOWN,
     )
 
 
 def _call_usage(call: Json) -> CallUsage:
-    usage, cost = usage_of({"properties": call}), call.get("cost")
-    known = isinstance(cost, int | float) and cost > 0
+    usage, cost = usage_of({"properties": call}), dollars(call.get("cost"))
     return CallUsage(
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
-        cost_usd=money(round(Decimal(repr(cost)), 10)) if known else None,
+        cost_usd=None if cost is None else money(cost),
     )
 
 

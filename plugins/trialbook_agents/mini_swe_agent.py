@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -296,6 +295,5 @@ def _limit(run: MiniRun) -> str:
     steps = run.limits.get("step_limit")
     if isinstance(steps, int) and 0 < steps <= (run.calls or 0):
         return f"the limit of {steps} turns was reached"
-    dollars = None if run.cost is None else money(round(Decimal(repr(run.cost)), 6))
-    cost = "" if dollars is None else f" at {dollars} US dollars"
+    cost = "" if run.cost is None else f" at {money(run.cost)} US dollars"
     return f"the limit of money was reached{cost}"

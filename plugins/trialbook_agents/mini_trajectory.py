@@ -13,6 +13,7 @@ from trialbook_agents.events import EventLog, output_of
 from trialbook_agents.shapes import (
     Json,
     count,
+    dollars,
     listed,
     mapping,
     moment,
@@ -34,7 +35,7 @@ class MiniRun:
     status: str = ""
     error: str = ""
     calls: int | None = None
-    cost: float | None = None
+    cost: Decimal | None = None
     limits: Json = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
     events: tuple[Event, ...] = ()
@@ -48,13 +49,12 @@ def read_mini(trajectory: Json | None, prompt: str, workspace: Path) -> MiniRun:
     log.add(EventKind.PROMPT, text=prompt)
     info = mapping(mapping(trajectory).get("info"))
     stats, config = mapping(info.get("model_stats")), mapping(info.get("config"))
-    cost = stats.get("instance_cost")
     run = MiniRun(
         version=text_or_none(info.get("mini_version")),
         model=text_or_none(mapping(config.get("model")).get("model_name")),
         status=text(info.get("exit_status")),
         calls=count(stats.get("api_calls")),
-        cost=cost if isinstance(cost, int | float) else None,
+        cost=dollars(stats.get("instance_cost")),
         limits=mapping(config.get("agent")),
     )
     reader = _Reader(run, log)
@@ -73,8 +73,7 @@ def calls_in(messages: Sequence[object]) -> Iterator[tuple[Usage, bool]]:
         extra = mapping(mapping(message).get("extra"))
         said = mapping(mapping(extra.get("response")).get("usage"))
         if said:
-            cost = extra.get("cost")
-            yield usage_of(said), isinstance(cost, int | float) and cost > 0
+            yield usage_of(said), dollars(extra.get("cost")) is not None
 
 
 def usage_of(said: Json) -> Usage:
@@ -155,7 +154,7 @@ class _Reader:
         said = mapping(mapping(extra.get("response")).get("usage"))
         if said:
             self.log.used(turn, _call_usage(usage_of(said), extra.get("cost")))
-        elif isinstance(extra.get("cost"), int | float):
+        elif dollars(extra.get("cost")) is not None:
             self.log.used(turn, _call_usage(Usage(), extra.get("cost")))
         return {"turn": turn, "at": moment(extra.get("timestamp"))}
 
@@ -204,14 +203,14 @@ class _Reader:
 
 
 def _call_usage(usage: Usage, cost: object) -> CallUsage:
-    known = isinstance(cost, int | float) and cost > 0
+    known = dollars(cost)
     return CallUsage(
         input_tokens=usage.input_tokens,
         cache_read_tokens=usage.cache_read_tokens,
         cache_write_tokens=usage.cache_write_tokens,
         output_tokens=usage.output_tokens,
         reasoning_tokens=usage.reasoning_tokens,
-        cost_usd=_dollars(cost) if known else None,
+        cost_usd=None if known is None else money(known),
     )
 
 
@@ -219,8 +218,7 @@ def _usage(run: MiniRun, messages: Sequence[object]) -> Usage:
     calls = list(calls_in(messages))
     total = added(usage for usage, _ in calls)
     # A call without a price costs 0 for the client, so that its sum says too little.
-    unpriced = any(not known for _, known in calls) or bool(run.calls and not run.cost)
-    told = run.cost is not None and run.calls is not None and not unpriced
+    told = run.cost is not None and all(known for _, known in calls)
     return Usage(
         input_tokens=total.input_tokens,
         cache_read_tokens=total.cache_read_tokens,
@@ -229,14 +227,9 @@ def _usage(run: MiniRun, messages: Sequence[object]) -> Usage:
         reasoning_tokens=total.reasoning_tokens,
         model_calls=run.calls,
         turns=run.calls,
-        cost_usd=_dollars(run.cost) if told else None,
+        cost_usd=money(run.cost) if told and run.cost is not None else None,
         basis=REPORTED if told else UNKNOWN,
     )
-
-
-def _dollars(cost: object) -> str:
-    # As many digits as prices can give; the rest is the noise of binary fractions.
-    return money(round(Decimal(repr(cost)), 10))
 
 
 def _first(said: Json, *names: str) -> int | None:

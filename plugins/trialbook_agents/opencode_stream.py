@@ -31,6 +31,7 @@ from trialbook_agents.jsonl import Records
 from trialbook_agents.shapes import (
     Json,
     count,
+    dollars,
     mapping,
     moment,
     number,
@@ -55,7 +56,7 @@ _KINDS = {
 }
 _REFUSED = ("rejected permission to use", "prevents you from using")
 _MOST_ROWS = 100_000
-_MOST_STEPS = 2_000
+_MOST_STEPS = 500
 _STEP = 100_000
 
 
@@ -65,7 +66,7 @@ class OpencodeCall:
 
     model: str
     usage: Usage
-    cost: float
+    cost: Decimal | None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -154,7 +155,7 @@ class _Reader:
     def __init__(self, run: OpencodeRun, log: EventLog) -> None:
         self.run = run
         self.log = log
-        self.calls: list[tuple[Usage, float]] = []
+        self.calls: list[tuple[Usage, Decimal | None]] = []
         self.denied: list[Denial] = []
         self.words: list[str] = []
 
@@ -182,7 +183,7 @@ class _Reader:
             self.run.unknown += 1
 
     def _finished(self, part: Json, turn: int) -> None:
-        usage, cost = usage_of(mapping(part.get("tokens"))), _number(part.get("cost"))
+        usage, cost = usage_of(mapping(part.get("tokens"))), dollars(part.get("cost"))
         self.calls.append((usage, cost))
         self.run.reason, self.run.failure = text(part.get("reason")), {}
         self.log.used(
@@ -193,7 +194,7 @@ class _Reader:
                 cache_write_tokens=usage.cache_write_tokens,
                 output_tokens=usage.output_tokens,
                 reasoning_tokens=usage.reasoning_tokens,
-                cost_usd=_dollars(cost) if cost else None,
+                cost_usd=None if cost is None else money(cost),
             ),
         )
 
@@ -242,7 +243,7 @@ def _call(data: object) -> OpencodeCall | None:
     return OpencodeCall(
         model=f"{text(message.get('providerID'))}/{text(message.get('modelID'))}",
         usage=usage_of(mapping(message.get("tokens"))),
-        cost=_number(message.get("cost")),
+        cost=dollars(message.get("cost")),
     )
 
 
@@ -252,10 +253,10 @@ def _count_usage(run: OpencodeRun, kept: list[OpencodeCall], printed: list[Openc
     cost, number_of, unpriced = Decimal(0), 0, False
     for call in calls:
         parts.setdefault(call.model, []).append(call.usage)
-        cost += Decimal(repr(call.cost))
+        cost += call.cost or 0
         number_of += 1
         # A model whose price it does not know costs nothing for it.
-        unpriced = unpriced or not call.cost
+        unpriced = unpriced or call.cost is None
     run.by_model = {model: added(usages) for model, usages in parts.items()}
     total = added(run.by_model.values())
     told = bool(number_of) and not unpriced
@@ -267,14 +268,6 @@ def _count_usage(run: OpencodeRun, kept: list[OpencodeCall], printed: list[Openc
         reasoning_tokens=total.reasoning_tokens,
         model_calls=number_of,
         turns=run.steps,
-        cost_usd=money(round(cost, 10)) if told else None,
+        cost_usd=money(cost) if told else None,
         basis=REPORTED if told else UNKNOWN,
     )
-
-
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) and value > 0 else 0.0
-
-
-def _dollars(cost: float) -> str:
-    return money(round(Decimal(repr(cost)), 10))

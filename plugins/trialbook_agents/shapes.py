@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 Json = Mapping[str, Any]
 _NOTHING: Json = {}
+_MOST_DOLLARS = 1_000_000_000
 _LARGEST = 2**53
 
 
@@ -53,6 +55,16 @@ def moment(seconds: object) -> str | None:
     except (OverflowError, OSError, ValueError):
         return None
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def dollars(value: object) -> Decimal | None:
+    """An amount of money that a client tells; None for nothing, and for what can be none."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    if not 0 < value < _MOST_DOLLARS:
+        return None
+    # As many digits as prices can give; the rest is the noise of binary fractions.
+    return round(Decimal(repr(value)), 10)
 
 
 def one_line(said: str, most: int = 300) -> str:
