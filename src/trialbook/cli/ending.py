@@ -30,6 +30,7 @@ def show_ending(context: Context, ending: Ending, *, as_json: bool) -> int:
                 "complete": ending.complete,
                 "as_expected": plain(expected),
                 "interrupted": ending.interrupted,
+                "stopped": ending.stopped,
                 "withheld": plain(ending.withheld),
                 "first_commit": ending.first,
                 "last_commit": ending.last,
@@ -47,7 +48,7 @@ def show_ending(context: Context, ending: Ending, *, as_json: bool) -> int:
         _not_in_step(context, ending)
     if ending.interrupted:
         return ExitCode.INTERRUPTED
-    if ending.withheld:
+    if ending.withheld or ending.stopped:
         return ExitCode.FIX
     return ExitCode.NO if expected.surprises else ExitCode.DONE
 
@@ -80,6 +81,8 @@ def _where(context: Context, ending: Ending) -> None:
     context.result("")
     if ending.plan.draft_because:
         context.result(f"draft    {ending.plan.draft_because}")
+    if ending.stopped:
+        context.result(f"stopped  {visible_line(ending.stopped)}")
     context.result(f"folder   {folder}")
     if nothing:
         context.result("commits  nothing was added")

@@ -103,6 +103,10 @@ class Lines:
         """Say that the run is being stopped."""
         self._context.say(_stopping(running))
 
+    def say(self, text: str) -> None:
+        """One line."""
+        self._context.say(visible_line(text))
+
 
 class LiveTable:
     """Per configuration: done, running, left, accepted, spend; and the time."""
@@ -142,6 +146,10 @@ class LiveTable:
     def stopping(self, running: int) -> None:
         """Say that the run is being stopped."""
         self._note = _stopping(running)
+
+    def say(self, text: str) -> None:
+        """Stands below the table until something else does."""
+        self._note = text
 
     def render(self) -> Group:
         """The table as it is now."""

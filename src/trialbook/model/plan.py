@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from trialbook.model.outcome import Outcome
 from trialbook.model.prices import PriceTable
-from trialbook.model.suite import ArtifactPolicy, Comparison, Limits, Network
+from trialbook.model.suite import ArtifactPolicy, Comparison, Limits, Network, OutagePolicy
 from trialbook.model.toolchain import PlannedToolchain
 
 SCHEDULE_METHOD = "eval-schedule/v1"
@@ -233,6 +233,7 @@ class Plan:
     suite_configurations: int | None = None
     artifacts: ArtifactPolicy = field(default_factory=ArtifactPolicy)
     prices: PriceTable | None = None
+    outages: OutagePolicy | None = None
     runner: Runner
     plugins: tuple[PluginUse, ...]
     suite_digest: str

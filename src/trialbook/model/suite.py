@@ -82,6 +82,27 @@ class ArtifactPolicy:
     full: str = "lfs"
 
 
+WAIT, STOP = "wait", "stop"
+"""What a run does when the provider is in trouble: wait and try again, or end at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutagePolicy:
+    """When a run starts no more trials because of the model's provider, and what it does then.
+
+    After ``in_a_row`` trials that ended as provider outages, with none between that shows it at
+    work (None: never), it waits ``wait_minutes`` and then tries one trial, up to ``probes`` times,
+    each wait twice as long as the one before, up to ``longest_wait_minutes``. After the last, or at
+    once where ``then`` is `STOP`, it ends and can be resumed.
+    """
+
+    in_a_row: int | None = 3
+    then: str = WAIT
+    wait_minutes: float = 1.0
+    longest_wait_minutes: float = 30.0
+    probes: int = 6
+
+
 GivenLimits = dict[str, float | None]
 """The limits that one file names, by the names of `Limits`; the others fall through."""
 
@@ -307,6 +328,7 @@ class Suite:
     limits_are_failures: bool = True
     artifacts: ArtifactPolicy = field(default_factory=ArtifactPolicy)
     rerun: dict[str, int | None] = field(default_factory=dict)
+    outages: OutagePolicy = field(default_factory=OutagePolicy)
     compare: Comparison | None = None
     waivers: tuple[Waiver, ...] = ()
     severities: dict[str, SightingSeverity] = field(default_factory=dict)

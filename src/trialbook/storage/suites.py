@@ -18,6 +18,7 @@ from trialbook.model.suite import (
     ArtifactPolicy,
     Comparison,
     Limits,
+    OutagePolicy,
     Snapshot,
     Suite,
     merge_limits,
@@ -281,6 +282,7 @@ def _build(found: _Found, document: Document) -> Suite:
         limits_are_failures=written.get("limits_are_failures", True),
         artifacts=_artifacts(written),
         rerun=dict(written.get("rerun", {})),
+        outages=_outages(written),
         compare=_comparison(compare) if compare else None,
         waivers=build_waivers(document),
         severities={
@@ -293,6 +295,14 @@ def _build(found: _Found, document: Document) -> Suite:
 
 def _comparison(written: Mapping[str, Any]) -> Comparison:
     return Comparison(**{**written, "looks": tuple(written.get("looks", ()))})
+
+
+def _outages(written: Mapping[str, Any]) -> OutagePolicy:
+    given: dict[str, Any] = {
+        name: float(value) if name.endswith("_minutes") else value
+        for name, value in written.get("outages", {}).items()
+    }
+    return OutagePolicy(**given)
 
 
 def _artifacts(written: Mapping[str, Any]) -> ArtifactPolicy:

@@ -33,6 +33,7 @@ from trialbook.workflow.clients import need_clients
 from trialbook.workflow.interrupt import stop_on_signals
 from trialbook.workflow.journal import InFlight, Journal
 from trialbook.workflow.landing import Landing
+from trialbook.workflow.outages import Outages
 from trialbook.workflow.planning import DEFAULT_EXECUTOR, check_secrets, differences
 from trialbook.workflow.results import one_corrects, refresh_results, regenerate
 from trialbook.workflow.sandboxes import need_sandboxes
@@ -64,6 +65,9 @@ class Observer(Protocol):
     def stopping(self, running: int) -> None:
         """The run was told to stop; so many trials are being ended."""
 
+    def say(self, text: str) -> None:
+        """Something happened that a person should know of, in a sentence."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
@@ -71,7 +75,8 @@ class Ending:
 
     ``first`` and ``last`` are the commits before and after it.
     ``withheld`` are trials that are over but may not be in the ledger, now or from earlier on:
-    their slots count as not run, and the run is not complete. ``behind`` is the one of the
+    their slots count as not run, and the run is not complete. ``stopped`` says why the run ended
+    before it was complete, where it did so by itself; or empty. ``behind`` is the one of the
     warnings that says what keeps the user's work tree or index from showing the run; or empty.
     """
 
@@ -80,6 +85,7 @@ class Ending:
     withheld: tuple[Withheld, ...]
     complete: bool
     interrupted: bool
+    stopped: str
     first: str | None
     last: str | None
     warnings: tuple[str, ...]
@@ -189,6 +195,7 @@ class _Run:
         self._landing = Landing(
             ledger, self._journal, f"runs/{plan.path}", bench.system, bench.observer.finished
         )
+        self._outages = Outages(plan, bench.root, ledger, bench.system, bench.observer.say)
         self._use = PlanInUse(
             plan=plan,
             suite=suite,
@@ -245,6 +252,7 @@ class _Run:
             withheld=tuple(self._journal.withheld.all()),
             complete=complete,
             interrupted=self._cancel.is_set(),
+            stopped=self._outages.stopped,
             first=first,
             last=self._ledger.head(),
             warnings=tuple(self._ledger.warnings),
@@ -304,15 +312,15 @@ class _Run:
         told = False
         pool = self._bench.registry.executor(DEFAULT_EXECUTOR).open(spooled, self._plan.jobs)
         try:
-            while running or (queue and not self._cancel.is_set()):
-                while queue and len(running) < self._plan.jobs and not self._cancel.is_set():
+            while running or (queue and self._goes_on):
+                while queue and len(running) < self._plan.jobs and self._may_start:
                     spec = queue.popleft()
                     path = spec.slot.trial_path(spec.rerun)
                     self._journal.started(path, timestamp(self._bench.system.now()), spec.incident)
                     running[pool.submit(spec)] = spec
                     self._bench.observer.started(spec)
-                done, _ = wait(running, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)
-                for future in done:
+                    self._outages.started(path)
+                for future in self._ended(running):
                     del running[future]
                     queue.extend(self._finish(future.result()))
                 self._landing.commit_if_due()
@@ -328,15 +336,32 @@ class _Run:
         finally:
             pool.close()
 
+    @property
+    def _goes_on(self) -> bool:
+        return not (self._cancel.is_set() or self._outages.stopped)
+
+    @property
+    def _may_start(self) -> bool:
+        return self._goes_on and self._outages.may_start()
+
+    def _ended(self, running: Iterable[Future[TrialBundle]]) -> Iterable[Future[TrialBundle]]:
+        """The trials that are over, after a moment in which one of them may end."""
+        if not running:
+            self._cancel.wait(0 if self._may_start else _LOOK_SECONDS)
+            return ()
+        return wait(running, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED).done
+
     def _finish(self, bundle: TrialBundle) -> list[TrialSpec]:
         """Hand a trial to the ledger; gives the rerun that the policy asks for at once, if any."""
         trial = bundle.record
         if bundle.withheld:
             self._journal.committed(trial.path)
+            self._outages.ended(trial, self._landing.commit)
             kept = self._journal.withheld.all()
             self._bench.observer.withheld(next(one for one in kept if one.path == trial.path))
             return []
         self._record(bundle)
+        self._outages.ended(trial, self._landing.commit)
         chain = sorted(
             (other for other in self._trials if other.slot == trial.slot),
             key=lambda other: other.rerun,

@@ -130,6 +130,7 @@ def make_plan(
         suite_tasks=len(whole.tasks),
         suite_configurations=len(whole.configurations),
         artifacts=suite.artifacts,
+        outages=suite.outages,
         prices=newest_prices(root, moment.date()),
         runner=this_runner(),
         plugins=tuple(_plugins(suite, configurations.values(), registry)),
