@@ -178,15 +178,29 @@ class ContainerSandbox:
                     engine.command(arguments, command), replace(policy.limits, processes=None)
                 )
                 result = _judged(result, command, engine, name, spawn)
-                if policy.image and probing.tail(private.status, _TAIL) == _NO_PROGRAM:
+                said = probing.tail(private.status, _TAIL)
+                if said == _NO_PROGRAM and self._lacks(command, policy, private, spawn):
                     message = f"the program {command.argv[0]} is not in the image {policy.image}"
                     return replace(result, ended=Ended.NOT_STARTED, exit_code=None, message=message)
                 # Only the first process sees what became of its group: the engine's own word is
                 # about itself. The command could write here, too, and only deceive about itself.
-                told = _OOM_KILL.search(probing.tail(private.status, _TAIL)) is not None
+                told = _OOM_KILL.search(said) is not None
                 return replace(result, memory_killed=result.memory_killed or told)
             finally:
                 _gone(engine, spawn, name)
+
+    def _lacks(self, command: Command, policy: Policy, private: Private, spawn: Spawn) -> bool:
+        """Whether an image has no such program; asked anew, where no command could say so itself.
+
+        One that fails on purpose must not be taken for one that never started.
+        """
+        if policy.image is None:
+            return False
+        out = private.folder / "lacks"
+        argv = ("/bin/sh", "-c", 'command -v "$1"', "sh", command.argv[0])
+        asked = replace(command, argv=argv, stdin=None, stdout=out, stderr=out)
+        alone = replace(policy, proxy=None, forwarder=())
+        return self.start(asked, alone, spawn).exit_code not in (0, None)
 
 
 def _gone(engine: Engine, spawn: Spawn, name: str) -> None:

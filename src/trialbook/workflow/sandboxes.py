@@ -15,6 +15,7 @@ from trialbook.model.suite import NO_SANDBOX, OPEN, Suite, Task
 from trialbook.model.toolchain import Toolchain
 from trialbook.process import run
 from trialbook.registry import Registry
+from trialbook.reporting.wording import number_of
 
 NOT_ISOLATED = "NOT ISOLATED"
 NOT_ENFORCED = "NOT ENFORCED"
@@ -126,9 +127,10 @@ def _refuse_openness(suite: Suite, registry: Registry) -> None:
         if name != NO_SANDBOX
         for able in (registry.availability(name, run),)
     )
-    more = f" and {len(tasks) - 1} more tasks" if len(tasks) > 1 else ""
+    more = f" and {number_of(len(tasks) - 1, 'more task')}" if len(tasks) > 1 else ""
+    have = "have" if more else "has"
     raise UserError(
-        f"no sandbox works here, and {tasks[0]}{more} of {suite.name} has private parts that "
+        f"no sandbox works here, and {tasks[0]}{more} of {suite.name} {have} private parts that "
         f"an agent could read:\n{tried or '  none is installed'}",
         hint="make one of them work, or say it in so many words: --sandbox none (every report "
         "then says that nothing was isolated)",

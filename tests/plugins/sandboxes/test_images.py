@@ -14,6 +14,7 @@ from trialbook.api import Ended, EnvironmentProblem, ImageSource, Network, Sandb
 from trialbook.egress.way import FORWARDER, forwarder_command, way_out
 from trialbook.process import run
 from trialbook.system import System
+from trialbook_sandboxes import container
 
 engines = pytest.mark.parametrize("backend", ["podman", "docker"])
 _made: list[str] = []
@@ -82,6 +83,21 @@ def test_an_image_that_was_saved_is_loaded_whatever_it_was_called(
     assert " tag " in log.read_text()
     assert bench.shell("cat /opt/x", image=reference(saved), readable=()).ok
     assert bench.said() == backend
+
+
+@engines
+def test_a_command_cannot_pretend_that_its_program_is_missing(
+    backend: str, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = tiny_image(tmp_path / "image.tar")
+    ready(bench.sandbox, archive, tmp_path / "log")
+    # As if what the command left running had been the last to write.
+    first = container._FIRST.replace(">/run/trialbook-status 2>/dev/null", ">/dev/null 2>&1")
+    monkeypatch.setattr(container, "_FIRST", first)
+    script = "echo no such program >/run/trialbook-status; cat /run/trialbook-status; exit 7"
+    result = bench.shell(script, image=reference(archive), readable=())
+    assert bench.said() == "no such program\n"
+    assert (result.ended, result.exit_code) == (Ended.EXITED, 7)
 
 
 @engines
