@@ -169,6 +169,12 @@ def test_documents_of_other_programs_are_read_as_events() -> None:
     assert found.left_out == {"final_metrics": 1, "reasoning_effort": 1}
 
 
+def test_steps_of_others_among_ours_are_counted_on() -> None:
+    made = to_atif(Trajectory(client="c", events=(Event(number=7, kind=EventKind.PROMPT),)), "n")
+    made["steps"].append({"step_id": 2, "source": "system", "message": "end"})
+    assert [one.number for one in from_atif(made, "f").trajectory.events] == [1, 2]
+
+
 def test_sub_agents_stand_where_they_are_spoken_of_and_once() -> None:
     inner = {**document(), "trajectory_id": "t", "steps": [AGENT_STEP | {"step_id": 1}]}
     made = document("subagent_trajectories", [inner, {**inner, "trajectory_id": "u"}])

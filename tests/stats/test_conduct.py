@@ -149,6 +149,7 @@ def test_time_and_tokens_after_the_last_edit_that_the_change_still_has() -> None
     assert (found.seconds_after_edit, found.tokens_after_edit) == (55.5, 311)
     found = said(*made, changed={"a"})
     assert (found.seconds_after_edit, found.tokens_after_edit) == (60.5, 211 + 311)
+    assert said(write("./a", at="2026-01-01T00:00:00Z"), changed={"a"}).seconds_after_edit == 0
     found = said(*made, changed={"c"})
     assert (found.seconds_after_edit, found.tokens_after_edit) == (None, None)
     untold = said(*made, run("ls", turn=4))

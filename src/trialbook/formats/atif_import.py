@@ -71,7 +71,7 @@ def from_atif(data: object, shown: str) -> Imported:
     }
     known = ("client_version", "session_id", "source", "truncated")
     fields |= {name: ours[name] for name in (*known, *_COUNTS) if name in ours}
-    if not ours:
+    if reader.others:
         events = tuple(replace(event, number=n) for n, event in enumerate(events, 1))
     plain: dict[str, Any] = {**fields, "events": []}
     try:
@@ -79,7 +79,7 @@ def from_atif(data: object, shown: str) -> Imported:
     except RecordError as error:
         raise UserError(str(error)) from error
     trajectory = replace(made, events=events)
-    if not ours:
+    if reader.others:
         trajectory = bounded(trajectory)
     try:
         to_json(trajectory)
@@ -109,6 +109,7 @@ class _Reader:
     faults: list[Fault] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     turns: int = 0
+    others: bool = False
 
     def document(self, data: Mapping[str, Any], agent: str | None, where: str) -> Iterator[Event]:
         """All events of a document, in order."""
@@ -120,6 +121,7 @@ class _Reader:
             at = f"{where}.steps[{number}]"
             kept = _ours(step).get("events")
             if kept is None:
+                self.others = True
                 yield from self._others(step, agent)
             else:
                 yield from self._back(step, kept, f"{at}.extra.{OURS}.events")

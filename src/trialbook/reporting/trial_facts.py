@@ -32,6 +32,7 @@ TEST_KINDS = ("test_deleted", "assertions_removed", "assertion_weakened", "test_
 _REWRITTEN_SHARE = 0.5
 _REWRITTEN_LINES = 100
 _MOST_FILES = 20
+_MOST_BYTES = 20_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +85,8 @@ class TrialFacts:
     """All facts of one trial.
 
     ``tests`` counts what was seen of tests that are gone or say less, by kind; None if nothing
-    looked. ``change`` is None where there is none, or its patch cannot be read.
+    looked. ``change`` is None where there is none, or its patch cannot be read or has more than
+    20 MB.
     """
 
     attempts: tuple[AttemptFacts, ...]
@@ -218,8 +220,10 @@ def _holds(claims: Sequence[Claim], made: Conduct | None) -> bool | None:
 
 
 def _read_patch(patch: bytes | None) -> list[FilePatch] | None:
+    if patch is None or len(patch) > _MOST_BYTES:
+        return None
     try:
-        return None if patch is None else parse_patch(patch)
+        return parse_patch(patch)
     except Refused:
         return None
 

@@ -66,12 +66,11 @@ class Conduct:
     1 - distinct/all commands, ``repeated`` has the most frequent ones. ``failing_run`` is the
     longest run of the same command that failed each time with no edit between; ``failing_command``
     is that command. ``rereads`` counts reads of the same part of a file that had not changed since
-    it was last read;
-    ``most_reads`` is the largest number of reads of one such part. ``edits`` counts edits by tools;
-    ``shell_edits`` commands that change files by their words. ``reverted_edits`` counts how often a
-    file went back to an earlier state; it is None if no edit tells what it wrote, and counts only
-    those that do. ``events_before_edit`` counts what came before the first edit of either kind, the
-    prompt left out.
+    it was last read; ``most_reads`` is the largest number of reads of one such part. ``edits``
+    counts edits by tools, ``shell_edits`` commands that change files by their words.
+    ``reverted_edits`` counts how often a file went back to an earlier state; it is None if no edit
+    tells what it wrote, and counts only those that do. ``events_before_edit`` counts what came
+    before the first edit of either kind, the prompt left out.
 
     ``seconds_after_edit`` and ``tokens_after_edit`` are from the last useful edit to the end: the
     last one of a file that the change has, or of any file where the change is not known.
@@ -249,7 +248,7 @@ def _last_useful(
     for place in reversed(places):
         if place < gap:
             return None
-        path = events[place].path
+        path = (events[place].path or "").removeprefix("./")
         if events[place].kind is EventKind.COMMAND or changed is None or path in changed:
             return place
     return None
