@@ -73,7 +73,7 @@ class Client:
         return {
             "parameters": parameters,
             "model": f"{self.prefix}{model}",
-            "limits": Limits(minutes=1.5, grace_seconds=3),
+            "limits": Limits(minutes=4, grace_seconds=3),
             **more,
         }
 
@@ -196,7 +196,7 @@ def test_limits_are_kept(bench: MakeBench, client: Client, limit: dict[str, floa
         models={f"{client.prefix}default": Price(input="1000", output="0", cache_read="0")},
     )
     made = bench(KEYS, default=[step(number) for number in range(30)])
-    limits = Limits(minutes=1.5, grace_seconds=3, **limit)  # type: ignore[arg-type]
+    limits = Limits(minutes=4, grace_seconds=3, **limit)  # type: ignore[arg-type]
     result = client.ask(made, limits=limits, prices=table)
     assert result.end is AgentEnd.BUDGET, result.message
     assert result.usage.model_calls is not None
@@ -251,6 +251,29 @@ def test_trials_at_once_share_nothing(bench: MakeBench, client: Client) -> None:
         assert list(result.by_model) == [f"{client.prefix}m{number}"]
         if client.shell:
             assert (assignment.workspace / "number.txt").read_text() == f"{number}\n"
+
+
+@pytest.mark.parametrize(
+    ("client", "name"), [("opencode", "AGENTS.md"), ("gemini", "GEMINI.md")], indirect=["client"]
+)
+def test_instructions_of_the_workspace_reach_the_model_and_those_of_the_operator_do_not(
+    bench: MakeBench,
+    client: Client,
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    operator = tmp_path / "operator"
+    for place in (".config/opencode/AGENTS.md", ".claude/CLAUDE.md", ".gemini/GEMINI.md"):
+        (operator / place).parent.mkdir(parents=True)
+        (operator / place).write_text("Speak of the operator's otter.\n")
+    monkeypatch.setenv("HOME", str(operator))
+    made = bench(KEYS, default=[{"text": "Done."}])
+    there = {name: "Speak of the workspace's walrus.\n"}
+    result = client.ask(made, files_there=there)
+    assert result.end is AgentEnd.FINISHED, result.message
+    assert made.model.heard("walrus")
+    assert not made.model.heard("otter")
 
 
 def test_what_opencode_refuses_is_listed_and_the_work_goes_on(
