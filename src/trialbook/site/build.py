@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,9 +10,9 @@ from trialbook import __version__
 from trialbook.api import Page, Pages
 from trialbook.errors import Problem
 from trialbook.registry import Registry
+from trialbook.reporting.facts_by_outcome import facts_by_outcome
 from trialbook.reporting.results import RunResults, load_results, results_csv
-from trialbook.reporting.summary import Summary
-from trialbook.reporting.trial_facts import load_facts
+from trialbook.reporting.trial_facts import TrialFacts, load_facts
 from trialbook.site.addresses import run_folder
 from trialbook.site.folder import SiteFolder, theme_assets
 from trialbook.site.overview import RunEntry, index_page, suites_page
@@ -117,8 +117,12 @@ def _ledger_pages(
         csv = {
             f"{run_folder(run)}/results.csv": results_csv(results.plan, results.standings.values())
         }
-        yield page_of_run(run, results, summary, closed=closed), csv
-        for page in _trial_pages(reader, run, results, summary):
+        facts = {
+            trial.path: load_facts(reader, run, results.plan, trial) for trial in results.trials
+        }
+        worked = facts_by_outcome(results.trials, facts)
+        yield page_of_run(run, results, summary, closed=closed, worked=worked), csv
+        for page in _trial_pages(reader, run, results, facts):
             yield page, {}
         if progress is not None:
             progress(number, len(runs))
@@ -129,7 +133,7 @@ def _ledger_pages(
 
 
 def _trial_pages(
-    reader: Reader, run: RunRef, results: RunResults, summary: Summary
+    reader: Reader, run: RunRef, results: RunResults, facts: Mapping[str, TrialFacts]
 ) -> Iterator[Page]:
     for trial in results.trials:
         texts = {
@@ -144,6 +148,6 @@ def _trial_pages(
             texts=texts,
             standing=results.standing(trial),
             regrades=results.regrades,
-            facts=load_facts(reader, run, results.plan, trial),
+            facts=facts[trial.path],
         )
-        yield page_of_trial(run, summary, files)
+        yield page_of_trial(run, results.summary, files)

@@ -12,6 +12,7 @@ from trialbook.formats.records import plain
 from trialbook.model.plan import Plan
 from trialbook.model.suite import Limits
 from trialbook.reporting.checks import CheckCount, check_counts
+from trialbook.reporting.facts_by_outcome import Measured
 from trialbook.reporting.notices import notices
 from trialbook.reporting.report import rerun_said
 from trialbook.reporting.results import RunResults
@@ -31,8 +32,15 @@ from trialbook.storage.reader import RunRef
 _CHECKS_SHOWN = 200
 
 
-def page_of_run(run: RunRef, results: RunResults, summary: Summary, *, closed: bool) -> Page:
-    """The page of one run."""
+def page_of_run(
+    run: RunRef,
+    results: RunResults,
+    summary: Summary,
+    *,
+    closed: bool,
+    worked: Sequence[Measured] = (),
+) -> Page:
+    """The page of one run; ``worked`` says how agents worked in it."""
     plan = results.plan
     context = {
         "suite": {"name": plan.suite, "page": suite_page(plan.suite)},
@@ -52,6 +60,15 @@ def page_of_run(run: RunRef, results: RunResults, summary: Summary, *, closed: b
         "matrix": matrix_figure(run, summary),
         "corrections": run_corrections(run, results),
         "checks": _checks(results),
+        "worked": [
+            {
+                "configuration": one.configuration,
+                "name": one.name,
+                "accepted": str(one.accepted),
+                "others": str(one.others),
+            }
+            for one in worked
+        ],
         "schedule": [
             {"slot": slot.key.path, **cell_figure(run, summary.cells[slot.key])}
             for slot in plan.schedule
