@@ -219,6 +219,9 @@ def test_a_run_pauses_tries_and_goes_on_with_an_incident_on_record(ledger: Path)
         "the provider answers again",
     ]
     assert f"incident close {incident.id} --until " in watching.said[-1]
+    assert ending.to_close in watching.said[-1]
+    closing = ending.to_close.replace("DECISION", "keep").replace("REASON", "over")
+    trialbook(ledger, *closing.split()[1:])
     plan = json.loads((ledger / f"runs/{ending.plan.path}/plan.json").read_text())
     assert plan["outages"]["in_a_row"] == 3
     trialbook(ledger, "verify")

@@ -91,6 +91,8 @@ def _where(context: Context, ending: Ending) -> None:
     if span and not nothing:
         context.result(f"diff     git diff --stat {span} -- {folder}")
     program = context.program
+    if ending.to_close:
+        context.result(f"incident {visible_line(ending.to_close)}")
     if ending.interrupted or not ending.complete:
         context.result(f"next     {program} resume {ending.plan.run}")
     else:

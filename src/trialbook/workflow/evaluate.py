@@ -36,7 +36,7 @@ from trialbook.workflow.landing import Landing
 from trialbook.workflow.outages import Outages
 from trialbook.workflow.planning import DEFAULT_EXECUTOR, check_secrets, differences
 from trialbook.workflow.results import one_corrects, refresh_results, regenerate
-from trialbook.workflow.sandboxes import need_sandboxes
+from trialbook.workflow.sandboxes import keep_out_of_sight, need_sandboxes
 from trialbook.workflow.specs import PlanInUse, may_rerun, reruns_at_once
 from trialbook.workflow.withheld import Withheld
 from trialbook.workflow.worker import TrialWorker, cut_off
@@ -76,7 +76,8 @@ class Ending:
     ``first`` and ``last`` are the commits before and after it.
     ``withheld`` are trials that are over but may not be in the ledger, now or from earlier on:
     their slots count as not run, and the run is not complete. ``stopped`` says why the run ended
-    before it was complete, where it did so by itself; or empty. ``behind`` is the one of the
+    before it was complete, where it did so by itself; or empty. ``to_close`` is the command
+    that closes the incident that it opened, or empty. ``behind`` is the one of the
     warnings that says what keeps the user's work tree or index from showing the run; or empty.
     """
 
@@ -86,6 +87,7 @@ class Ending:
     complete: bool
     interrupted: bool
     stopped: str
+    to_close: str
     first: str | None
     last: str | None
     warnings: tuple[str, ...]
@@ -234,7 +236,11 @@ class _Run:
         kept_out = {trial.path for trial in self._journal.withheld.all()}
         due = [spec for spec in due if spec.slot.trial_path(spec.rerun) not in kept_out]
         check_secrets([spec.configuration for spec in due], self._bench.system)
-        need_sandboxes((spec.sandbox for spec in due), self._bench.registry)
+        used_sandboxes = {spec.sandbox for spec in due}
+        need_sandboxes(used_sandboxes, self._bench.registry)
+        keep_out_of_sight(
+            used_sandboxes, self._bench.registry, self._bench.root, self._bench.system
+        )
         if self._trials:
             used = {spec.configuration.name: spec.configuration for spec in due}
             need_clients(self._plan, used.values(), self._bench.registry)
@@ -253,6 +259,7 @@ class _Run:
             complete=complete,
             interrupted=self._cancel.is_set(),
             stopped=self._outages.stopped,
+            to_close=self._outages.to_close,
             first=first,
             last=self._ledger.head(),
             warnings=tuple(self._ledger.warnings),

@@ -23,7 +23,9 @@ _MOST_NAMED = 20
 
 
 class Outages:
-    """Watches how a run's trials end.
+    """Watches how a run's trials end. ``stopped`` says why the run ends, if it does for this.
+
+    ``to_close`` is the command that closes the incident that was opened, or empty.
 
     Args:
         plan: The run's plan, with its policy.
@@ -37,6 +39,7 @@ class Outages:
         self, plan: Plan, root: Path, ledger: Ledger, system: System, say: Callable[[str], None]
     ) -> None:
         self.stopped = ""
+        self.to_close = ""
         self._plan = plan
         self._root = root
         self._ledger = ledger
@@ -69,11 +72,10 @@ class Outages:
             wait = duration(self._breaker.wait_seconds)
             self._say(f"the provider does not answer yet; the next try is in {wait}")
         elif change is Change.RECOVERED:
-            now = timestamp(self._system.now())
+            self._tell_how_to_close(timestamp(self._system.now()))
             self._say(
-                "the provider answers again, the run goes on; close the incident when it is done: "
-                f"trialbook incident close {self._incident} --until {now} --decision rerun (or "
-                "keep) --reason ..."
+                "the provider answers again, the run goes on; when it is done, close the incident: "
+                + self.to_close
             )
         elif change is Change.GAVE_UP:
             tries = number_of(self._breaker.policy.probes, "try", "tries")
@@ -104,6 +106,7 @@ class Outages:
         self._incident = open_incident(self._root, self._system, request).id
 
     def _tell_trip(self) -> None:
+        self._tell_how_to_close("TIME")
         row = number_of(len(self._breaker.row), "trial")
         why = f"{row} in a row ended as provider outages; incident {self._incident} is open"
         if self._breaker.stopped:
@@ -111,6 +114,10 @@ class Outages:
             return
         wait = duration(self._breaker.wait_seconds)
         self._say(f"no more trials are started: {why}; one is tried in {wait} (Ctrl-C stops)")
+
+    def _tell_how_to_close(self, until: str) -> None:
+        what = "--decision DECISION --reason REASON"
+        self.to_close = f"trialbook incident close {self._incident} --until {until} {what}"
 
     def _stop(self, why: str) -> None:
         self.stopped = why
