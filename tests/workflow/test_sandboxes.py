@@ -17,8 +17,10 @@ from trialbook.model.suite import Network, Suite
 from trialbook.process import run
 from trialbook.registry import Plugin, Registry
 from trialbook.storage.suites import load_suite
+from trialbook.system import System
 from trialbook.workflow.sandboxes import (
     choose_sandboxes,
+    keep_out_of_sight,
     need_sandboxes,
     private_parts,
     strongest,
@@ -127,6 +129,35 @@ def test_a_named_sandbox_that_does_not_work_is_never_replaced(suite: Suite) -> N
 needs_bubblewrap = pytest.mark.skipif(
     not BubblewrapSandbox().available(run).ok, reason="bubblewrap does not work here"
 )
+
+
+@pytest.mark.parametrize(
+    ("root", "variable", "value", "said"),
+    [
+        ("/usr/local/src/evals", "TZ", "UTC", "the ledger is /usr/local/src/evals"),
+        ("/lib/evals", "TZ", "UTC", "the ledger is /"),
+        ("/srv/evals", "TRIALBOOK_CACHE", "/usr/local/cache", "the cache is /usr/local/cache"),
+        ("/srv/evals", "TRIALBOOK_WORK", "/usr/tmp", "the folder for trials is /usr/tmp"),
+    ],
+)
+def test_nothing_that_is_private_may_lie_where_every_sandbox_shows_it(
+    root: str, variable: str, value: str, said: str
+) -> None:
+    registry = FakeRegistry(holds=HOLDS, none=OPEN)
+    plain = {"TRIALBOOK_CACHE": "/srv/cache", "TRIALBOOK_WORK": "/srv/work"}
+    system = System(environ={**plain, variable: value})
+    with pytest.raises(EnvironmentProblem, match=f"{said}.* and sandboxes show /") as told:
+        keep_out_of_sight(["none", "holds"], registry, Path(root), system)
+    assert told.value.hint
+    keep_out_of_sight(["none"], registry, Path(root), system)
+    keep_out_of_sight(["holds"], registry, Path("/srv/evals"), System(environ=plain))
+
+
+def test_a_link_into_what_is_shown_is_seen_through(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("/usr")
+    system = System(environ={"TRIALBOOK_CACHE": "/srv/cache", "TRIALBOOK_WORK": "/srv/work"})
+    with pytest.raises(EnvironmentProblem, match="the ledger is /usr/evals"):
+        keep_out_of_sight(["holds"], FakeRegistry(holds=HOLDS), tmp_path / "link/evals", system)
 
 
 @needs_bubblewrap

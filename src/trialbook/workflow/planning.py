@@ -41,7 +41,7 @@ from trialbook.workflow.host import this_runner
 from trialbook.workflow.locking import LockState, lock_state, refuse_drift
 from trialbook.workflow.prices import newest_prices
 from trialbook.workflow.revisions import Revisions, at_revisions
-from trialbook.workflow.sandboxes import choose_sandboxes, strongest
+from trialbook.workflow.sandboxes import choose_sandboxes, keep_out_of_sight, strongest
 from trialbook.workflow.starts import prepared
 from trialbook.workflow.toolchains import prepared_toolchains, toolchains_of
 
@@ -101,9 +101,7 @@ def make_plan(
     refuse_drift(state)
     whole, suite = suite, narrowed(suite, request)
     clients = _clients_and_all_else(suite, registry, system, say)
-    sandboxes = choose_sandboxes(suite, request.sandbox, registry, say)
-    preparing = toolchains_of(suite, root, registry, system)
-    toolchains = prepared_toolchains(suite, sandboxes, preparing, say)
+    sandboxes, toolchains = _places(suite, request, root, registry, system, say)
     starts = prepared(suite, root=root, system=system, say=say)
     refuse_drift(state, _other_snapshots(state, starts))
     moment, seed = system.now(), request.seed or system.token(8)
@@ -162,6 +160,21 @@ def _clients_and_all_else(
     _need_git()
     check_secrets(suite.configurations, system)
     return find_clients(suite.configurations, registry, say)
+
+
+def _places(
+    suite: Suite,
+    request: Request,
+    root: Path,
+    registry: Registry,
+    system: System,
+    say: Callable[[str], None],
+) -> tuple[dict[str, str], dict[str, PlannedToolchain | None]]:
+    """The sandbox of each configuration, and the toolchain of each task that has one, prepared."""
+    chosen = choose_sandboxes(suite, request.sandbox, registry, say)
+    keep_out_of_sight(chosen.values(), registry, root, system)
+    preparing = toolchains_of(suite, root, registry, system)
+    return chosen, prepared_toolchains(suite, chosen, preparing, say)
 
 
 def _need_git() -> None:

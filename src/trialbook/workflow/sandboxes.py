@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 
 from trialbook.api import Availability
 from trialbook.errors import EnvironmentProblem, UserError
@@ -16,11 +17,14 @@ from trialbook.model.toolchain import Toolchain
 from trialbook.process import run
 from trialbook.registry import Registry
 from trialbook.reporting.wording import number_of
+from trialbook.system import System
 
 NOT_ISOLATED = "NOT ISOLATED"
 NOT_ENFORCED = "NOT ENFORCED"
 
 _PRIVATE = "private"
+# Programs and libraries of the host: a sandbox has them all.
+_SHOWN = tuple(Path("/", name) for name in ("usr", "bin", "sbin", "lib", "lib32", "lib64"))
 
 
 def strongest(registry: Registry, *, images: bool = False) -> str:
@@ -86,6 +90,34 @@ def need_sandboxes(names: Iterable[str], registry: Registry) -> None:
             raise EnvironmentProblem(
                 f"the sandbox {name} does not work here: {able.reason}",
                 hint=able.hint or "choose another with --sandbox",
+            )
+
+
+def keep_out_of_sight(names: Iterable[str], registry: Registry, root: Path, system: System) -> None:
+    """See that nothing that agents must not read lies in what every sandbox shows of the host.
+
+    Args:
+        names: The sandboxes that are to isolate.
+        registry: Where they are.
+        root: The ledger.
+        system: Says where cache and trials are.
+
+    Raises:
+        EnvironmentProblem: something does.
+    """
+    if not any(registry.availability(name, run).isolated for name in names):
+        return
+    for place, what, hint in (
+        (root, "the ledger", "move it, into a home say"),
+        (system.cache_folder(), "the cache", "set TRIALBOOK_CACHE to a folder elsewhere"),
+        (system.work_folder(), "the folder for trials", "set TRIALBOOK_WORK to one elsewhere"),
+    ):
+        real = place.resolve()
+        shown = next((folder for folder in _SHOWN if real.is_relative_to(folder)), None)
+        if shown is not None:
+            raise EnvironmentProblem(
+                f"{what} is {real}, and sandboxes show {shown} to agents, private parts included",
+                hint=hint,
             )
 
 
