@@ -53,6 +53,7 @@ DOORS = {
     "secrets": {"trialbook.system"},
     "time": {"trialbook.system", "trialbook.supervision.watch"},
     "msgspec": {"trialbook.formats.records"},
+    "pandas": {"trialbook.reporting.frame"},
     "kingfisher_sdk": {"trialbook.storage.scanner"},
 }
 RICH = "trialbook.cli."

@@ -9,8 +9,8 @@ from tests.nasty_tree import write
 from trialbook.api import ChangedFile
 from trialbook.grading.tampering.look import is_test
 from trialbook.grading.tampering.report import TamperSubject, tamper_report
-from trialbook.model.path_patterns import is_covered
 from trialbook.model.evidence import KINDS, Sighting, SightingSeverity, bounded, violations
+from trialbook.model.path_patterns import is_covered
 from trialbook.model.paths import path_to_text
 from trialbook.model.suite import GraderUse, Snapshot, SnapshotKind, Task
 from trialbook.storage.repository import Store
