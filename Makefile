@@ -70,6 +70,8 @@ test-exhaustive: .venv/dev ## kill and fill the disk at every call of a run: man
 benchmark: .venv/dev ## measure against plain git and write the figures into the docs (takes an hour)
 	$(BIN)/python -m benchmarks.ledger --write $(ARGS)
 	$(BIN)/python -m benchmarks.overhead --write $(ARGS)
+	$(BIN)/python -m benchmarks.comparing --write
+	$(BIN)/python -m benchmarks.simulations --write
 	$(BIN)/python -m benchmarks.sandboxes --write
 
 lint: .venv/dev ## style, by ruff

@@ -125,3 +125,24 @@ def test_a_large_sum_in_doubles_agrees_with_the_exact_one(monkeypatch: pytest.Mo
         assert rough.as_far_as(place) == pytest.approx(float(exact.as_far_as(place)), abs=1e-12)
         assert rough.at_least(place) == pytest.approx(float(exact.at_least(place)), abs=1e-12)
         assert rough.at_most(place) == pytest.approx(float(exact.at_most(place)), abs=1e-12)
+
+
+def test_thousands_of_trials_of_one_task_agree_with_the_counted_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tasks = [(binary(170, 200), binary(150, 200)), (binary(120, 200), binary(125, 200))]
+    counted = Relabelling(tasks)
+    monkeypatch.setattr("trialbook.stats.exact.MOST_COUNTED", 0)
+    shares = Relabelling(tasks)
+    assert shares.lower() == pytest.approx(float(counted.lower()), rel=1e-9)
+    assert shares.two_sided() == pytest.approx(float(counted.two_sided()), rel=1e-9)
+
+
+def test_sums_far_apart_are_kept_sparsely(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = [F(1, prime) for prime in (2, 3, 5, 7, 11, 13, 17, 19, 23)]
+    parts: list[lattice.Weights] = [{value: 1, -value: 1} for value in values]
+    exact = sum_of(parts)
+    monkeypatch.setattr(lattice, "EXACT_COST", 0)
+    rough = sum_of(parts)
+    for place in (F(0), F(1, 2), F(1)):
+        assert rough.as_far_as(place) == pytest.approx(float(exact.as_far_as(place)), abs=1e-12)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import repeat
@@ -115,8 +115,32 @@ class RunResults:
         return standing_of(trial) if found is None else found
 
 
+class _Grades(Mapping[str, tuple[Grade, ...]]):
+    """The grades of a run's trials by path, each read at the first question."""
+
+    def __init__(self, reader: Reader, run: RunRef, standings: Mapping[str, Standing]) -> None:
+        self._reader = reader
+        self._run = run
+        self._standings = standings
+        self._known: dict[str, tuple[Grade, ...]] = {}
+
+    def __getitem__(self, path: str) -> tuple[Grade, ...]:
+        if path not in self._known:
+            standing = self._standings[path]
+            self._known[path] = standing_grades(self._reader, self._run, standing)
+        return self._known[path]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._standings)
+
+    def __len__(self) -> int:
+        return len(self._standings)
+
+
 def load_results(reader: Reader, run: RunRef) -> RunResults:
     """A run's plan, trials and grades as they stand in the ledger, corrections included.
+
+    Grades are read when somebody asks for them, so the reader has to stay open until then.
 
     Raises:
         RecordError: a record that cannot be read.
@@ -125,7 +149,7 @@ def load_results(reader: Reader, run: RunRef) -> RunResults:
     return RunResults(
         plan=reader.plan(run),
         trials=tuple(one.trial for one in found.values()),
-        grades={path: standing_grades(reader, run, one) for path, one in found.items()},
+        grades=_Grades(reader, run, found),
         standings=found,
         incidents=incidents(reader, run),
         regrades=regrades(reader, run),

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
-from math import comb
+from math import comb, exp, lgamma
 
 from trialbook.stats.lattice import SumOf, Weights, sum_of
 
@@ -19,6 +19,13 @@ MOVED_FOR_A_CLAIM = 6
 
 MOST_SPLITS = 200_000
 """Ways to relabel the trials of one task, above which the test is not enumerated."""
+
+
+MOST_COUNTED = 400
+"""Trials of one task up to which choices are counted as whole numbers."""
+
+_NOTHING = -45.0
+"""The logarithm of a share that is left out: 3e-20 of the largest."""
 
 
 class TooManySplits(ValueError):
@@ -81,7 +88,9 @@ class Relabelling:
         return self._sum.as_far_as(self.observed)
 
 
-def splits(baseline: Sequence[Fraction], candidate: Sequence[Fraction]) -> dict[Fraction, int]:
+def splits(
+    baseline: Sequence[Fraction], candidate: Sequence[Fraction]
+) -> dict[Fraction, int | float]:
     """How many relabellings of one task's trials give which difference of means.
 
     Raises:
@@ -89,22 +98,40 @@ def splits(baseline: Sequence[Fraction], candidate: Sequence[Fraction]) -> dict[
     """
     scores = [*baseline, *candidate]
     count = len(candidate)
+    chosen: Mapping[Fraction, int | float]
     if set(scores) <= {Fraction(0), Fraction(1)}:
-        ones = int(sum(scores))
-        chosen: Mapping[Fraction, int] = {
-            Fraction(hit): comb(ones, hit) * comb(len(scores) - ones, count - hit)
-            for hit in range(max(0, count - len(scores) + ones), min(ones, count) + 1)
-        }
+        chosen = _hits(len(scores), int(sum(scores)), count)
     elif comb(len(scores), count) > MOST_SPLITS:
         raise TooManySplits(f"{comb(len(scores), count):,} ways to relabel the trials of one task")
     else:
         chosen = Counter(sum(part, Fraction(0)) for part in combinations(scores, count))
     whole, rest = sum(scores, Fraction(0)), len(baseline)
-    found: dict[Fraction, int] = {}
+    found: dict[Fraction, int | float] = {}
     for total, ways in chosen.items():
         shift = total / count - (whole - total) / rest
         found[shift] = found.get(shift, 0) + ways
     return found
+
+
+def _hits(trials: int, ones: int, count: int) -> dict[Fraction, int | float]:
+    """How many choices of ``count`` trials have how many of the ones: the hypergeometric weights.
+
+    As shares, without those that weigh nothing, where the numbers of choices are astronomical.
+    """
+    possible = range(max(0, count - trials + ones), min(ones, count) + 1)
+    if trials <= MOST_COUNTED:
+        return {
+            Fraction(hit): comb(ones, hit) * comb(trials - ones, count - hit) for hit in possible
+        }
+    logs = {hit: _log_comb(ones, hit) + _log_comb(trials - ones, count - hit) for hit in possible}
+    most = max(logs.values())
+    return {
+        Fraction(hit): exp(value - most) for hit, value in logs.items() if value - most > _NOTHING
+    }
+
+
+def _log_comb(of: int, chosen: int) -> float:
+    return lgamma(of + 1) - lgamma(chosen + 1) - lgamma(of - chosen + 1)
 
 
 def _shift(baseline: Sequence[Fraction], candidate: Sequence[Fraction]) -> Fraction:

@@ -1,8 +1,9 @@
 """The distribution of a sum of independent discrete variables with rational values.
 
-Exact while that is cheap: whole-number weights over sums scaled to whole numbers. Beyond that the
-weights are doubles and what weighs less than 1e-18 of the whole is cut from the ends, which changes
-a probability by far less than is ever printed.
+Exact while that is cheap: whole-number weights over sums scaled to whole numbers. Beyond that
+weights are kept to 64 binary digits after the point, and what weighs less is cut from the ends;
+that changes a probability by far less than is ever printed. They are multiplied as one
+large whole number each (Kronecker substitution), so that Python's multiplication does the work.
 """
 
 from __future__ import annotations
@@ -14,11 +15,20 @@ from fractions import Fraction
 from math import lcm
 from typing import TypeAlias
 
-Weights: TypeAlias = Mapping[Fraction, int]
-"""Value to weight: how many of the equally likely cases have this value."""
+Weights: TypeAlias = Mapping[Fraction, int | float]
+"""Value to weight: how many of the equally likely cases have this value, or their share."""
 
 EXACT_COST = 4_000_000
 """Products of weights up to which the sum is computed exactly."""
+
+_DIGITS = 64
+_ONE = 1 << _DIGITS
+_SMALLEST = 1 << 4
+_SLOT = 24
+"""Bytes for one product of weights: twice the digits, and room for as many sums as there can be."""
+
+_WIDEST = 1_000_000
+"""Whole-number keys from end to end up to which a distribution is kept densely."""
 
 _NEGLIGIBLE = 1e-18
 
@@ -71,16 +81,21 @@ def sum_of(parts: Iterable[Weights]) -> SumOf:
         ({int(value * scale): weight for value, weight in kind}, times)
         for kind, times in kinds.items()
     ]
-    if _cost(whole) <= EXACT_COST:
+    counted = [(part, times) for part, times in whole if _whole(part)]
+    if len(counted) == len(whole) and _cost(whole) <= EXACT_COST:
         total: dict[int, int] = {0: 1}
-        for part, times in whole:
+        for part, times in counted:
             for _ in range(times):
-                total = _convolve(total, part)
+                total = _convolve(total, part)  # type: ignore[arg-type]
         return SumOf(weights=total, total=sum(total.values()), scale=scale)
     return _approximately(whole, scale)
 
 
-def _cost(parts: list[tuple[dict[int, int], int]]) -> int:
+def _whole(part: Mapping[int, int | float]) -> bool:
+    return all(isinstance(weight, int) for weight in part.values())
+
+
+def _cost(parts: list[tuple[dict[int, int | float], int]]) -> int:
     """How many products of weights the exact sum takes, at most."""
     cost, low, high = 0, 0, 0
     for part, times in parts:
@@ -92,7 +107,68 @@ def _cost(parts: list[tuple[dict[int, int], int]]) -> int:
     return cost
 
 
-def _approximately(parts: list[tuple[dict[int, int], int]], scale: int) -> SumOf:
+def _approximately(parts: list[tuple[dict[int, int | float], int]], scale: int) -> SumOf:
+    if any(max(part) - min(part) > _WIDEST for part, _ in parts):
+        return _sparsely(parts, scale)
+    result = _Dense(low=0, weights=[_ONE])
+    for part, times in parts:
+        result = result.plus(_Dense.of(part).repeated(times))
+    weights = {result.low + place: weight for place, weight in enumerate(result.weights) if weight}
+    return SumOf(weights=weights, total=float(sum(weights.values())), scale=scale)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Dense:
+    """Weights of the keys from ``low`` on, as shares of :data:`_ONE`."""
+
+    low: int
+    weights: list[int]
+
+    @classmethod
+    def of(cls, part: Mapping[int, int | float]) -> _Dense:
+        whole = sum(part.values())
+        low = min(part)
+        weights = [0] * (max(part) - low + 1)
+        for key, weight in part.items():
+            share = Fraction(weight) / Fraction(whole)
+            weights[key - low] = share.numerator * _ONE // share.denominator
+        return cls(low=low, weights=weights).trimmed()
+
+    def plus(self, other: _Dense) -> _Dense:
+        """The distribution of the sum of one draw from each."""
+        length = len(self.weights) + len(other.weights) - 1
+        product = (_packed(self.weights) * _packed(other.weights)).to_bytes(
+            (length + 1) * _SLOT, "little"
+        )
+        weights = [
+            int.from_bytes(product[place : place + _SLOT], "little") >> _DIGITS
+            for place in range(0, length * _SLOT, _SLOT)
+        ]
+        return _Dense(low=self.low + other.low, weights=weights).trimmed()
+
+    def repeated(self, times: int) -> _Dense:
+        """The sum of so many draws, by repeated doubling."""
+        result, square = _Dense(low=0, weights=[_ONE]), self
+        while times:
+            if times & 1:
+                result = result.plus(square)
+            times >>= 1
+            if times:
+                square = square.plus(square)
+        return result
+
+    def trimmed(self) -> _Dense:
+        """The same without the ends that weigh nothing."""
+        known = [place for place, weight in enumerate(self.weights) if weight >= _SMALLEST]
+        first, last = known[0], known[-1]
+        return _Dense(low=self.low + first, weights=self.weights[first : last + 1])
+
+
+def _packed(weights: list[int]) -> int:
+    return int.from_bytes(b"".join(one.to_bytes(_SLOT, "little") for one in weights), "little")
+
+
+def _sparsely(parts: list[tuple[dict[int, int | float], int]], scale: int) -> SumOf:
     result: dict[int, float] = {0: 1.0}
     for part, times in parts:
         whole = sum(part.values())
