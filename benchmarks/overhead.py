@@ -111,6 +111,9 @@ class _Silent:
     def stopping(self, running: int) -> None:
         """Nothing."""
 
+    def say(self, text: str) -> None:
+        del text
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:

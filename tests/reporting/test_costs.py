@@ -39,6 +39,10 @@ def test_the_cost_of_an_accepted_change_has_the_worked_interval() -> None:
     assert per_accepted(found) == "$5.5556 (9 accepted; $1.5673 to $19.6925 at confidence 0.95)"
 
 
+def test_slots_that_nobody_helped_with_are_counted_apart() -> None:
+    assert cost_row(a_cost())[2] == "9/9"
+
+
 def test_one_unknown_cost_leaves_the_cost_of_a_change_unknown() -> None:
     found = a_cost(usage=Usage())
     assert found.spend is None
@@ -65,7 +69,7 @@ def test_a_trial_that_a_limit_stopped_took_at_least_that_long() -> None:
         stage = Stage(name="agent", started="2026-11-30T15:16:00.200Z", seconds=seconds)
         bundles.append(a_bundle(a_trial(plan, slot.key, outcome, stages=(stage,))))
     (found,) = costs(results_of(plan, bundles))
-    assert cost_row(found)[2] == "> 1 min 00 s (> 35 s to > 1 min 00 s; at most > 1 min 00 s)"
+    assert cost_row(found)[3] == "> 1 min 00 s (> 35 s to > 1 min 00 s; at most > 1 min 00 s)"
 
 
 def test_tokens_count_what_was_cached_and_are_unknown_without_both_ends() -> None:

@@ -27,7 +27,8 @@ class Cost:
 
     ``spend`` is None unless every trial's cost is known on one ``basis``. ``per_accepted`` is the
     spend for each accepted slot with its interval over tasks; None too when nothing was accepted.
-    ``minutes`` are those that people spent on its trials. The spreads are over all its trials;
+    ``unaided`` are the accepted slots in which nobody stepped in, ``minutes`` those that people
+    spent on its trials. The spreads are over all its trials;
     a trial that a limit stopped took at least what it took.
     """
 
@@ -35,6 +36,7 @@ class Cost:
     basis: str | None
     spend: Decimal | None
     accepted: int
+    unaided: int
     tasks: tuple[TaskSpend, ...]
     per_accepted: Ratio | None
     interventions: int
@@ -62,11 +64,17 @@ def _cost(results: RunResults, name: str) -> Cost:
         by_task[cell.slot.task] = (spent, accepted)
     tasks = [TaskSpend(task=task, spend=s, accepted=a) for task, (s, a) in by_task.items()]
     interventions = [one for trial in trials for one in results.standing(trial).interventions]
+    accepted_first = [
+        cell.trials[0]
+        for cell in cells
+        if cell.trials and cell.trials[0].outcome is Outcome.ACCEPTED
+    ]
     return Cost(
         configuration=name,
         basis=known[0].basis if whole else None,
         spend=known[0].usd if whole else None,
-        accepted=sum(task.accepted for task in tasks),
+        accepted=len(accepted_first),
+        unaided=sum(not results.standing(trial).interventions for trial in accepted_first),
         tasks=tuple(tasks),
         per_accepted=cost_per_accepted(tasks) if whole else None,
         interventions=len(interventions),

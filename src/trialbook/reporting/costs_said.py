@@ -9,7 +9,15 @@ from trialbook.reporting.costs import Cost
 from trialbook.reporting.wording import duration, money, number_of, number_of_minutes
 from trialbook.stats.spread import Spread, Value
 
-COSTS_HEAD = ("configuration", "for each accepted", "time", "tokens", "cost of a trial", "people")
+COSTS_HEAD = (
+    "configuration",
+    "for each accepted",
+    "accepted with nobody's help",
+    "time",
+    "tokens",
+    "cost of a trial",
+    "people",
+)
 
 
 def cost_row(cost: Cost) -> list[str]:
@@ -17,6 +25,7 @@ def cost_row(cost: Cost) -> list[str]:
     return [
         cost.configuration,
         per_accepted(cost),
+        f"{cost.unaided}/{cost.accepted}",
         _spread(cost.seconds, duration),
         _spread(cost.tokens, _count),
         _spread(cost.usd, dollars),
