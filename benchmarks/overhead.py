@@ -30,14 +30,11 @@ from benchmarks.timing import (
     table,
     write_between,
 )
-from trialbook.model.plan import Plan
-from trialbook.model.trial import Trial, TrialSpec
 from trialbook.registry import Registry
 from trialbook.storage.suites import load_suite
 from trialbook.system import System
-from trialbook.workflow.evaluate import Bench, Ending, start_run
+from trialbook.workflow.evaluate import Bench, Ending, Observer, start_run
 from trialbook.workflow.planning import Request, make_plan
-from trialbook.workflow.withheld import Withheld
 
 SIZES = (107, 3000)
 _STAGES = ("prepare", "agent", "capture", "grade")
@@ -90,29 +87,8 @@ done
 """
 
 
-class _Silent:
+class _Silent(Observer):
     """An observer who says nothing."""
-
-    def began(self, plan: Plan, done: list[Trial]) -> None:
-        """Nothing."""
-
-    def started(self, spec: TrialSpec) -> None:
-        """Nothing."""
-
-    def finished(self, trial: Trial) -> None:
-        """Nothing."""
-
-    def withheld(self, trial: Withheld) -> None:
-        """Nothing."""
-
-    def tick(self) -> None:
-        """Nothing."""
-
-    def stopping(self, running: int) -> None:
-        """Nothing."""
-
-    def say(self, text: str) -> None:
-        del text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -94,10 +94,10 @@ def command(  # noqa: PLR0913 - click hands every option over by name
         jobs=jobs,
         revisions=_revisions(revisions, candidate),
     )
-    runs: Sequence[str] = targets
     if len(targets) == 1 and (context.root() / "suites" / targets[0]).is_dir():
-        runs = _run(context, targets[0], wish)
-    judged = judge(open_reader(context), runs, wish)
+        judged = _run(context, targets[0], wish)
+    else:
+        judged = judge(open_reader(context), targets, wish)
     if judged.gated is None:
         return _refuse(context, judged, as_json=as_json)
     found, caution = judged.gated, CAUTION if baseline_from else ""
@@ -125,7 +125,7 @@ def _revisions(text: str | None, template: str | None) -> Revisions | None:
     return Revisions(base=base, head=head or WORK_TREE, template=template)
 
 
-def _run(context: Context, name: str, wish: GateWish) -> list[str]:
+def _run(context: Context, name: str, wish: GateWish) -> Judged:
     root = context.root()
     registry = Registry()
     suite = load_suite(root, name, registry)

@@ -51,33 +51,31 @@ def estimates(arm: Arm) -> Estimates:
     tasks = arm.trials(TaskSlots.valid)
     most = max((len(task.chains) for task in arm.tasks), default=0)
     ks = sorted({1, most} - {0})
+    rate = clustered_rate(tasks)
     return Estimates(
         configuration=arm.name,
-        rate=clustered_rate(tasks),
-        reliability=tuple(_reliability(tasks, k) for k in ks),
+        rate=rate,
+        reliability=tuple(_reliability(tasks, k, rate) for k in ks),
         gap=flakiness_gap(tasks, most) if most > 1 else None,
     )
 
 
-def _reliability(tasks: Sequence[TaskTrials], k: int) -> Reliability:
+def _reliability(tasks: Sequence[TaskTrials], k: int, rate: ClusteredRate | None) -> Reliability:
     found = suite_pass_hat(tasks, k)
     return Reliability(
         k=k,
         all_of=found,
         one_of=suite_pass_at(tasks, k),
-        interval=None if found.value is None else _interval(tasks, k),
+        interval=None if rate is None or found.value is None else _interval(tasks, k, rate),
     )
 
 
-def _interval(tasks: Sequence[TaskTrials], k: int) -> Interval | None:
+def _interval(tasks: Sequence[TaskTrials], k: int, rate: ClusteredRate) -> Interval | None:
     """Of pass^1 the rate's; where k is every trial there is, a plain proportion over tasks."""
     if k == 1:
-        rate = clustered_rate(tasks)
-        return None if rate is None else rate.interval
+        return rate.interval
     values = [pass_hat(task.counted, task.accepted, k) for task in tasks]
     known = [value for value in values if value is not None]
-    if clustered_rate(tasks) is None:
-        return None
     if all(task.counted == k for task in tasks):
         return wilson(float(sum(known)), len(known))
     return mean_of_tasks(known)

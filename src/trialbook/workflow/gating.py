@@ -91,8 +91,8 @@ def _then_and_now(
 
 def run_gate(
     bench: Bench, suite: Suite, wish: GateWish, open_reader: Callable[[], Reader], say: Say
-) -> list[str]:
-    """Run the suite as far as an answer needs, and give the runs that were made.
+) -> Judged:
+    """Run the suite as far as an answer needs, and judge the runs that were made.
 
     Raises:
         UserError: the suite is a draft, or has no such configurations.
@@ -124,9 +124,10 @@ def run_gate(
         runs.append(plan.run)
         if ending.interrupted:
             raise Interrupted(f"stopped; go on with: trialbook resume {plan.run}")
-        found = judge(open_reader(), runs, wish).gated
+        judged = judge(open_reader(), runs, wish)
+        found = judged.gated
         if found is None or not found.more:
-            return runs
+            return judged
         say(f"the first stage does not decide: {found.decision.reason if found.decision else ''}")
 
 
