@@ -37,6 +37,7 @@ PATCH = "change.patch"
 EGRESS_LOG = "egress.jsonl"
 TRAJECTORY = "trajectory.json"
 TOOLCHAIN_LOG = "toolchain.log"
+SESSIONS = "sessions"
 AMENDMENTS = "amendments"
 REGRADES = "regrades"
 INCIDENTS = "incidents"
@@ -124,6 +125,11 @@ def rerun_of(folder_name: str) -> tuple[int, int] | None:
     """Repetition and rerun of a trial's folder name (``r2.rerun1``: 2 and 1), or None."""
     match = _TRIAL_NAME.fullmatch(folder_name)
     return None if match is None else (int(match[1]), int(match[2] or 0))
+
+
+def attempt_folder(session: int, attempt: int) -> str:
+    """Where the files of an attempt are, in the trial's folder."""
+    return f"{SESSIONS}/{session}/attempt-{attempt}"
 
 
 def amendment_path(trial: str, name: str) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trialbook.execution.trial import ATTEMPT, Findings
+from trialbook.execution.findings import Findings
 from trialbook.grading.tampering.report import TamperSubject, tamper_report
 from trialbook.model.evidence import KINDS, Sighting, with_severities
+from trialbook.model.runfiles import SESSIONS
 from trialbook.model.trial import TrialSpec
 from trialbook.storage.repository import Store
 
-_OUR_OWN = frozenset({f"{ATTEMPT}/prompt.md", f"{ATTEMPT}/adapter-error.txt"})
+_OUR_OWN = ("/prompt.md", "/adapter-error.txt")
 _OF_THE_CACHE = ("objects", "downloads", "templates", "snapshots")
 
 
@@ -45,7 +46,7 @@ def named_outside(spec: TrialSpec, files: dict[str, bytes]) -> list[Sighting]:
     places = [f"{spec.suite_folder}/", *(f"{spec.cache}/{name}" for name in _OF_THE_CACHE)]
     seen = []
     for path, data in sorted(files.items()):
-        if path in _OUR_OWN or not path.startswith(f"{ATTEMPT}/"):
+        if path.endswith(_OUR_OWN) or not path.startswith(f"{SESSIONS}/"):
             continue
         at = [found for place in places if (found := data.find(place.encode())) >= 0]
         if at:

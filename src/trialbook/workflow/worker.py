@@ -9,9 +9,10 @@ from pathlib import Path
 from trialbook.api import ChangedFile, Grade, GradeStatus
 from trialbook.execution.change import Change
 from trialbook.execution.classify import LIMIT_OUTCOMES, class_of
+from trialbook.execution.findings import Findings, Subject
 from trialbook.execution.launch import Launcher
 from trialbook.execution.room import secrets_of
-from trialbook.execution.trial import Findings, Subject, TrialRunner
+from trialbook.execution.trial import TrialRunner
 from trialbook.formats.records import to_json
 from trialbook.grading.accept import Limit, decide_after, violation_reason
 from trialbook.grading.grade import Subject as Artifacts
