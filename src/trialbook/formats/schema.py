@@ -20,7 +20,7 @@ from trialbook.formats.mistakes import mistakes
 SUITE_KINDS = ("suite", "task", "configuration", "checks", "expected")
 """What people write into a suite."""
 
-AUTHORED_KINDS = (*SUITE_KINDS, "prices", "site")
+AUTHORED_KINDS = (*SUITE_KINDS, "prices", "rubric", "site")
 """What people write."""
 
 RECORD_KINDS = (
