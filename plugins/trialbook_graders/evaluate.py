@@ -26,7 +26,7 @@ from trialbook_graders.structural import (
     StructuralCheck,
     ValueEquals,
 )
-from trialbook_graders.tree import Kind, Tree
+from trialbook_graders.tree import Kind, Tree, final_tree
 
 
 def answer_all(checks: Sequence[StructuralCheck], evidence: Evidence) -> list[Check]:
@@ -35,7 +35,7 @@ def answer_all(checks: Sequence[StructuralCheck], evidence: Evidence) -> list[Ch
     Raises:
         TrialbookError: the searching process broke.
     """
-    tree = Tree(evidence.candidate)
+    tree = final_tree(evidence)
     searches = _searches(checks, tree, evidence)
     found = []
     for number, check in enumerate(checks):

@@ -16,7 +16,7 @@ from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 
-from trialbook.api import EnvironmentProblem, path_to_text
+from trialbook.api import EnvironmentProblem, Evidence, TreeView, path_to_text
 from trialbook_graders.globs import is_pattern, matches
 from trialbook_graders.search import read_regular
 
@@ -58,7 +58,7 @@ def shown(path: str) -> str:
 
 
 class Tree:
-    """The folder, with its listing kept once it was asked for."""
+    """A folder, with its listing kept once it was asked for."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -71,7 +71,7 @@ class Tree:
             return Place(path=clean, kind=Kind.MISSING, at=clean)
         for depth in range(1, len(names) + 1):
             part = "/".join(names[:depth])
-            kind = _kind_at(self.root / part)
+            kind = self._kind_at(part)
             if depth < len(names) and kind in {Kind.FILE, Kind.SPECIAL}:
                 # Below a file there is nothing, whatever the file is.
                 return Place(path=clean, kind=Kind.MISSING, at=clean)
@@ -83,7 +83,7 @@ class Tree:
     @cached_property
     def places(self) -> tuple[Place, ...]:
         """Everything below the top, sorted by path."""
-        return tuple(sorted(_walk(self.root), key=lambda place: place.path))
+        return tuple(sorted(self._walk(), key=lambda place: place.path))
 
     def named(self, pattern: str) -> list[Place]:
         """What a path or pattern names, sorted by path; a plain path that is missing gives none."""
@@ -94,7 +94,45 @@ class Tree:
 
     def read(self, place: Place, limit: int) -> bytes | None:
         """Up to ``limit`` bytes and one more of a file; None for anything else."""
-        return read_regular(self.root / place.path, limit) if place.kind is Kind.FILE else None
+        return self._read(place.path, limit) if place.kind is Kind.FILE else None
+
+    def _kind_at(self, path: str) -> Kind:
+        return _kind_at(self.root / path)
+
+    def _walk(self) -> Iterator[Place]:
+        return _walk(self.root)
+
+    def _read(self, path: str, limit: int) -> bytes | None:
+        return read_regular(self.root / path, limit)
+
+
+class ViewedTree(Tree):
+    """The same for a tree that is in no folder."""
+
+    def __init__(self, view: TreeView) -> None:
+        self._view = view
+
+    def _kind_at(self, path: str) -> Kind:
+        folder, _, name = path.rpartition("/")
+        return Kind(self._view.kinds(folder).get(name, Kind.MISSING))
+
+    def _walk(self) -> Iterator[Place]:
+        pending = [""]
+        while pending:
+            folder = pending.pop()
+            for name, found in self._view.kinds(folder).items():
+                path, kind = f"{folder}/{name}" if folder else name, Kind(found)
+                yield Place(path=path, kind=kind, at=path)
+                if kind is Kind.FOLDER:
+                    pending.append(path)
+
+    def _read(self, path: str, limit: int) -> bytes | None:
+        return self._view.read(path, limit)
+
+
+def final_tree(evidence: Evidence) -> Tree:
+    """The tree that is judged; no folder is written out for it if there is a way without."""
+    return Tree(evidence.candidate) if evidence.view is None else ViewedTree(evidence.view)
 
 
 def copy_folder(source: Path, destination: Path) -> None:

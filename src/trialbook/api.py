@@ -40,6 +40,7 @@ from trialbook.model.sandbox import Availability, Policy
 from trialbook.model.suite import Limits, Network
 from trialbook.model.toolchain import ImageSource, ReadyImage
 from trialbook.model.trajectory import CallUsage, Event, EventKind, Trajectory
+from trialbook.model.tree_view import TreeView
 from trialbook.model.trial import TrialBundle, TrialSpec
 from trialbook.model.usage import PRICED, REPORTED, UNKNOWN, Usage, added, money
 from trialbook.system import install_command, operator_environment, plugin_folder
@@ -91,6 +92,7 @@ __all__ = [
     "Start",
     "StopWhen",
     "Trajectory",
+    "TreeView",
     "TrialBundle",
     "TrialSpec",
     "TrialbookError",
@@ -288,7 +290,9 @@ class Evidence:
     folder is graded as it is: ``candidate`` is then that very folder, so copy it before anything
     might write to it. ``task_folder`` is the task's folder with its private parts. ``scratch`` is
     an empty folder for the grader, outside all of them. ``python`` is the interpreter of the task's
-    toolchain (or the runner's own). ``start`` runs a command in a sandbox.
+    toolchain (or the runner's own). ``start`` runs a command in a sandbox. ``view`` looks into the
+    final tree without a folder, or is None where a folder is graded as it is: a grader that makes
+    do with it is quicker, since ``candidate`` is written out when it is first asked for.
     """
 
     task: str
@@ -302,6 +306,7 @@ class Evidence:
     python: str
     limits: Limits
     start: GraderStart
+    view: TreeView | None = None
 
 
 class Grader(Protocol):

@@ -7,6 +7,7 @@ that grader's failure, told in its grade; it never counts against the agent.
 from __future__ import annotations
 
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -25,6 +26,7 @@ from trialbook.api import (
 )
 from trialbook.errors import TrialbookError
 from trialbook.formats.records import from_json, to_json
+from trialbook.grading.tree_view import StoredTree
 from trialbook.model.suite import GraderUse, Limits, Network, Task
 from trialbook.registry import Registry
 from trialbook.storage.files import fresh_folder
@@ -62,27 +64,52 @@ class FolderSubject:
     limits: Limits
 
 
-class _TwoTrees(Evidence):
-    """Evidence whose baseline is written out when a grader first asks for it; few do."""
+class _Written:
+    """A folder that is written out when a grader first asks for it; many never do."""
 
-    _write: Callable[[], Path] | None = None
-    _baseline: Path | None = None
+    def __init__(self, store: Objects, tree: str, folder: Path) -> None:
+        self._store = store
+        self._tree = tree
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._done = False
+
+    def folder(self) -> Path:
+        """The folder, with the tree in it.
+
+        Raises:
+            TrialbookError, KeyError: as `materialise`.
+        """
+        with self._lock:
+            if not self._done:
+                materialise(self._store, self._tree, self._folder)
+                self._done = True
+        return self._folder
+
+
+class _TwoTrees(Evidence):
+    """Evidence whose folders are written out when a grader first asks for them."""
+
+    _final: Path | _Written
+    _start: Path | _Written | None
+
+    @property
+    def candidate(self) -> Path:
+        """The folder with the final tree."""
+        return self._final.folder() if isinstance(self._final, _Written) else self._final
+
+    @candidate.setter
+    def candidate(self, value: Path | _Written) -> None:
+        object.__setattr__(self, "_final", value)
 
     @property
     def baseline(self) -> Path | None:
         """The folder with the starting tree."""
-        if self._baseline is None and self._write is not None:
-            object.__setattr__(self, "_baseline", self._write())
-        return self._baseline
+        return self._start.folder() if isinstance(self._start, _Written) else self._start
 
     @baseline.setter
-    def baseline(self, value: Path | None) -> None:
-        object.__setattr__(self, "_baseline", value)
-
-    def writing(self, write: Callable[[], Path]) -> Evidence:
-        """The same, with the way to write the baseline."""
-        object.__setattr__(self, "_write", write)
-        return self
+    def baseline(self, value: Path | _Written | None) -> None:
+        object.__setattr__(self, "_start", value)
 
 
 def grade_artifacts(
@@ -101,14 +128,13 @@ def grade_artifacts(
     @contextmanager
     def given() -> Iterator[Evidence]:
         with fresh_folder(work) as room:
-            candidate, scratch = room / "candidate", room / "scratch"
-            materialise(store, subject.candidate_tree, candidate)
+            scratch = room / "scratch"
             scratch.mkdir()
-            evidence = _TwoTrees(
+            yield _TwoTrees(
                 task=subject.task.name,
                 brief=subject.task.brief,
-                candidate=candidate,
-                baseline=None,
+                candidate=_Written(store, subject.candidate_tree, room / "candidate"),  # type: ignore[arg-type]
+                baseline=_Written(store, subject.baseline_tree, room / "baseline"),  # type: ignore[arg-type]
                 changed=subject.changed,
                 patch=subject.patch,
                 task_folder=subject.task_folder,
@@ -116,15 +142,10 @@ def grade_artifacts(
                 python=subject.python,
                 limits=subject.limits,
                 start=_limited(start, subject.limits, subject.python),
+                view=StoredTree(store, subject.candidate_tree),
             )
-            yield evidence.writing(lambda: _baseline(store, subject, room / "baseline"))
 
     return tuple(_grade(use, registry, given) for use in subject.task.graders)
-
-
-def _baseline(store: Objects, subject: Subject, destination: Path) -> Path:
-    materialise(store, subject.baseline_tree, destination)
-    return destination
 
 
 def grade_folder(
@@ -226,9 +247,6 @@ def _sound(grade: Grade, name: str) -> Grade:
 
 def _limited(start: StartInSandbox, limits: Limits, python: str) -> GraderStart:
     """The way graders run commands: never with network, and with nothing but what they name."""
-    # The interpreter's installation has to be there for it to start at all.
-    installation = interpreter_folders(python)
-    own = interpreter_folders(sys.executable)
 
     def run(
         command: Command,
@@ -237,10 +255,13 @@ def _limited(start: StartInSandbox, limits: Limits, python: str) -> GraderStart:
         writable: Sequence[Path] = (),
         readable: Sequence[Path] = (),
     ) -> ProcessResult:
+        # A grader's own script runs with what runs trialbook, whatever the task's toolchain is.
+        own = command.argv[0] == sys.executable
+        # The interpreter's installation has to be there for it to start at all.
+        installation = interpreter_folders(sys.executable if own else python)
         policy = Policy(
             writable=tuple(writable),
-            # A grader's own script runs with what runs trialbook, whatever the task's toolchain is.
-            readable=(*readable, *(own if command.argv[0] == sys.executable else installation)),
+            readable=(*readable, *installation),
             network=Network(mode="none"),
             evaluator=True,
             limits=limits if minutes is None else replace(limits, minutes=minutes),

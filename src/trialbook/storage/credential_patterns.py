@@ -38,6 +38,9 @@ _FEW_CHARACTERS = 12
 _WORD = re.compile(rb"[A-Za-z0-9_]")
 _ESCAPE_BYTES = 12
 
+KEY_BEGIN = b"-----BEGIN "
+"""What every private key begins with."""
+
 _BEGIN = re.compile(rb"-----BEGIN (?P<label>[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?)-----")
 _KEY_BYTES = 1 << 16
 _KEY_RUN = re.compile(rb"[A-Za-z0-9+/=]{40}")
@@ -248,10 +251,18 @@ CREDENTIALS = (
 )
 
 
-def find_credentials(data: bytes) -> Iterator[Span]:
-    """Every place that holds what looks like a credential; places may overlap."""
+def credentials_in(data: bytes) -> tuple[Credential, ...]:
+    """The kinds that may be in ``data`` or in a part of it; none besides."""
+    return tuple(one for one in CREDENTIALS if any(literal in data for literal in one.literals))
+
+
+def find_credentials(data: bytes, among: tuple[Credential, ...] = CREDENTIALS) -> Iterator[Span]:
+    """Every place that holds what looks like a credential; places may overlap.
+
+    With ``among`` only these kinds are looked for, besides whole private keys.
+    """
     yield from _private_keys(data)
-    for credential in CREDENTIALS:
+    for credential in among:
         for literal in credential.literals:
             if literal in data:  # hardly ever: nothing else may cost anything
                 yield from _matches(data, literal, credential)
@@ -281,7 +292,7 @@ def _private_keys(data: bytes) -> Iterator[Span]:
 
     Code that only speaks of such blocks has no key in between and is left alone.
     """
-    at = data.find(b"-----BEGIN ")
+    at = data.find(KEY_BEGIN)
     while at >= 0:
         following = at + 1
         match = _BEGIN.match(data, at)
@@ -290,14 +301,14 @@ def _private_keys(data: bytes) -> Iterator[Span]:
             if _KEY_RUN.search(data, match.end(), end):
                 yield Span(at, end, "private-key")
                 following = end
-        at = data.find(b"-----BEGIN ", following)
+        at = data.find(KEY_BEGIN, following)
 
 
 def _key_end(data: bytes, begin: re.Match[bytes]) -> int:
     closing = b"-----END " + begin["label"] + b"-----"
     limit = begin.end() + _KEY_BYTES
     end = data.find(closing, begin.end(), limit)
-    again = data.find(b"-----BEGIN ", begin.end(), limit)
+    again = data.find(KEY_BEGIN, begin.end(), limit)
     if end >= 0 and not 0 <= again < end:
         return end + len(closing)
     body = _KEY_BODY.match(data, begin.end(), limit)

@@ -9,8 +9,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 
-from trialbook.storage.credential_patterns import find_credentials
+from trialbook.storage.credential_patterns import (
+    CREDENTIALS,
+    KEY_BEGIN,
+    Credential,
+    credentials_in,
+    find_credentials,
+)
 from trialbook.storage.exact_values import SHORTEST, ExactValues
 from trialbook.storage.spans import Span, counted, merged, replaced
 
@@ -32,6 +39,19 @@ class Redactor:
     def __init__(self, values: Mapping[str, str], scan: Scan | None = None) -> None:
         self.values = ExactValues(values)
         self._scan = scan
+        self._among: tuple[Credential, ...] = CREDENTIALS
+
+    def narrowed(self, whole: bytes) -> Redactor | None:
+        """One that finds the same in any part of ``whole``, quicker; None if there is nothing.
+
+        For many short texts that are at hand together.
+        """
+        among = credentials_in(whole)
+        if not (among or self.values or self._scan or KEY_BEGIN in whole):
+            return None
+        other = copy(self)
+        other._among = among  # noqa: SLF001 - one of us
+        return other
 
     def spans(self, data: bytes, *, cut: bool = False) -> list[Span]:
         """The places that have to go, in order and without overlaps.
@@ -39,7 +59,7 @@ class Redactor:
         With ``cut``, the data may have been cut off in the middle of something secret.
         """
         found = self.values.spans(data, cut=cut)
-        found += find_credentials(data)
+        found += find_credentials(data, self._among)
         if self._scan is not None:
             found += self._scan(data)
         spared = _placeholders(data, found)

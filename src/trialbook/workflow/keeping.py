@@ -6,7 +6,7 @@ Works on bytes in memory, so that nothing an agent wrote is on the disk of the l
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -159,34 +159,52 @@ class Keeper:
 
     def _record(self, kept: Kept, kind: type[T], record: T, shown: str) -> T:
         """A record whose free texts are redacted; what is fixed must not hold anything secret."""
-        value = self._values(kept, plain(record), shown)
+        written = plain(record)
+        texts = "\n".join(_texts(written)).encode("utf-8", "surrogatepass")
+        redactor = self._redactor.narrowed(texts)
+        if redactor is None:
+            return record
+        value = self._values(kept, written, shown, redactor)
         try:
             return from_json(kind, to_json(value), shown)
         except TrialbookError as error:
             kept.problems.append(f"{shown}: cannot be redacted: {error.message}")
             return record
 
-    def _values(self, kept: Kept, value: Any, shown: str) -> Any:  # noqa: ANN401 - plain JSON
+    def _values(self, kept: Kept, value: Any, shown: str, redactor: Redactor) -> Any:  # noqa: ANN401 - plain JSON
         if isinstance(value, str):
-            clean, counts = self._redactor.redact_text(value)
+            clean, counts = redactor.redact_text(value)
             if counts:
                 kept.redactions += counts
             return clean
         if isinstance(value, list | tuple):
-            return [self._values(kept, item, shown) for item in value]
+            return [self._values(kept, item, shown, redactor) for item in value]
         if not isinstance(value, dict):
             return value
         clean_items = {}
         for key, item in value.items():
             if key in _FIXED:
-                left = self._redactor.known_values(to_json(item)) if self._redactor.values else ()
+                left = redactor.known_values(to_json(item)) if redactor.values else ()
                 kept.problems += [
                     f"{shown}: the value of {name} is in its `{key}`" for name in left
                 ]
                 clean_items[key] = item
             else:
-                clean_items[key] = self._values(kept, item, shown)
+                clean_items[key] = self._values(kept, item, shown, redactor)
         return clean_items
+
+
+def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - plain JSON
+    """Every text in a value that is free to say anything."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _texts(item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if key not in _FIXED:
+                yield from _texts(item)
 
 
 def _is_log(path: str, data: bytes) -> bool:
