@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from trialbook.api import (
-    AgentEnd,
     AgentResult,
     Assignment,
     Client,
@@ -23,26 +23,33 @@ from trialbook.api import (
 )
 from trialbook_agents.aider_chat import AiderRun, is_answer, read_aider, usage_of
 from trialbook_agents.clients import (
-    PROGRAM,
+    Ending,
     Finish,
     ask_version,
     error_output,
     find_program,
-    finish_of,
     keep_copy,
+    kept_by_looking,
     need_program,
-    told,
+    not_here,
 )
 from trialbook_agents.jsonl import MOST_BYTES, Lines, Tail, read_records
 from trialbook_agents.litellm_errors import trouble_of_exception
 from trialbook_agents.meter import Meter
+from trialbook_agents.parameters import (
+    ARGUMENTS,
+    program_schema,
+    retries_of,
+    retries_schema,
+    schema,
+    url_schema,
+)
 from trialbook_agents.python_clients import ask_package, places_of
 
 CLIENT = "aider"
 INSTALL = "pipx install aider-chat"
 
 _PACKAGE = "aider-chat"
-_RETRIES = 2
 _MAP_TOKENS = 1024
 _GAVE_UP = "the model answered with an error"
 _RETRY = b"Retrying in "
@@ -54,48 +61,30 @@ class AiderAgent:
     """Runs ``aider`` with one message, which it reads from a file, whatever its size."""
 
     name = "aider"
-    parameters: Mapping[str, Any] = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {
-            "program": {**PROGRAM, "default": "aider"},
-            "base_url": {
-                "type": "string",
-                "pattern": "^https?://",
-                "description": "Where a model `openai/...` is asked, if not at OpenAI.",
-            },
-            "files": {**_FILES, "description": "Files of the workspace that are in the chat."},
-            "read": {**_FILES, "description": "Files of the workspace that it reads only."},
-            "edit_format": {
-                "type": "string",
-                "pattern": "^[a-z-]+$",
-                "description": "How the model tells its edits; its own choice if not given.",
-            },
-            "map_tokens": {
-                "type": "integer",
-                "minimum": 0,
-                "default": _MAP_TOKENS,
-                "description": "How long the map of the workspace is that the model is shown.",
-            },
-            "test_command": {
-                "type": "string",
-                "minLength": 1,
-                "description": "A command that it runs after edits, to have failures repaired.",
-            },
-            "retries": {
-                "type": "integer",
-                "minimum": 0,
-                "maximum": 10,
-                "default": _RETRIES,
-                "description": "How often the client may ask the model again after an error.",
-            },
-            "arguments": {
-                "type": "array",
-                "items": {"type": "string", "minLength": 1},
-                "description": "More arguments for the client, as they are.",
-            },
+    parameters = schema(
+        program=program_schema("aider"),
+        base_url=url_schema("Where a model `openai/...` is asked, if not at OpenAI."),
+        files={**_FILES, "description": "Files of the workspace that are in the chat."},
+        read={**_FILES, "description": "Files of the workspace that it reads only."},
+        edit_format={
+            "type": "string",
+            "pattern": "^[a-z-]+$",
+            "description": "How the model tells its edits; its own choice if not given.",
         },
-    }
+        map_tokens={
+            "type": "integer",
+            "minimum": 0,
+            "default": _MAP_TOKENS,
+            "description": "How long the map of the workspace is that the model is shown.",
+        },
+        test_command={
+            "type": "string",
+            "minLength": 1,
+            "description": "A command that it runs after edits, to have failures repaired.",
+        },
+        retries=retries_schema(),
+        arguments=ARGUMENTS,
+    )
     settings: Mapping[str, Any] = {
         "approval": {"enum": ["allow"]},
         "reasoning": {"enum": ["none", "minimal", "low", "medium", "high", "xhigh"]},
@@ -120,15 +109,14 @@ class AiderAgent:
 
     def enforces(self, model: str | None, prices: PriceTable | None) -> Iterable[str]:
         """All by looking on; money only where the model has a price."""
-        known = prices is not None and model in prices.models
-        return ("turns", "tokens", "usd") if known else ("turns", "tokens")
+        return kept_by_looking(model, prices)
 
     def run(self, assignment: Assignment) -> AgentResult:
         """Run the client once."""
         try:
             program = need_program(_program(assignment.parameters), CLIENT, INSTALL)
         except EnvironmentProblem as problem:
-            return AgentResult(end=AgentEnd.ENVIRONMENT, message=f"{problem}; {problem.hint}")
+            return not_here(problem)
         folder = assignment.home / ".aider"
         _prepare(folder)
         cache = assignment.workspace / _CACHE
@@ -202,7 +190,7 @@ class _Watch:
         self._log = Tail(folder / "events.jsonl")
         self._printed = Lines(assignment.output / "stdout.txt")
         self._retries = 0
-        self._most = assignment.parameters.get("retries", _RETRIES)
+        self._most = retries_of(assignment.parameters)
 
     def __call__(self) -> str:
         for line in self._printed.added():
@@ -226,7 +214,7 @@ def _result(assignment: Assignment, process: ProcessResult, folder: Path) -> Age
         assignment.prompt,
         assignment.workspace,
     )
-    finish, trouble = _finish(run, process, assignment.output)
+    finish = _finish(run, process, assignment.output)
     model = assignment.model
     return AgentResult(
         end=finish.end,
@@ -235,7 +223,7 @@ def _result(assignment: Assignment, process: ProcessResult, folder: Path) -> Age
         usage=run.usage,
         reported_version=run.version,
         by_model={model: run.usage} if model else {},
-        trouble=trouble,
+        trouble=finish.trouble,
         claims=claims_of(run.last_words),
         trajectory=Trajectory(
             client=AiderAgent.name,
@@ -249,34 +237,29 @@ def _result(assignment: Assignment, process: ProcessResult, folder: Path) -> Age
     )
 
 
-def _finish(run: AiderRun, process: ProcessResult, output: Path) -> tuple[Finish, Trouble | None]:
+def _finish(run: AiderRun, process: ProcessResult, output: Path) -> Finish:
     """The table: how its process ended, then its logs; its exit status says nothing."""
+    failure = ": ".join(run.failure or ())
     trouble = trouble_of_exception(*run.failure) if run.failure else None
-    by_process = finish_of(process, CLIENT)
-    if by_process is not None:
-        if _GAVE_UP in process.message:
-            lost = trouble or Trouble.SERVER
-            said = f"{by_process.message}: {': '.join(run.failure)}" if run.failure else ""
-            return Finish(end=AgentEnd.OUTAGE, message=said or by_process.message), lost
-        return by_process, None
-    end, message = _judged(run, trouble, process, output)
-    return Finish(end=end, message=told(message, process)), trouble
+
+    def gave_up(said: str) -> Trouble | None:
+        return (trouble or Trouble.SERVER) if _GAVE_UP in said else None
+
+    ending = Ending(client=CLIENT, process=process)
+    finish = ending.judged(lambda: _judged(run, trouble, ending, output), gave_up)
+    if failure and failure not in finish.message:
+        finish = replace(finish, message=f"{finish.message}: {failure}")
+    return finish
 
 
-def _judged(
-    run: AiderRun, trouble: Trouble | None, process: ProcessResult, output: Path
-) -> tuple[AgentEnd, str]:
-    seconds = f"after {process.seconds:.1f} s"
+def _judged(run: AiderRun, trouble: Trouble | None, ending: Ending, output: Path) -> Finish:
     if run.failure is not None:
-        end = AgentEnd.OUTAGE if trouble is not None and trouble.outage else AgentEnd.ERROR
-        named = f"{trouble.value}: " if trouble else ""
-        return end, f"{CLIENT} gave up {seconds}: {named}{': '.join(run.failure)}"
+        return ending.gave_up(trouble, ": ".join(run.failure))
     if run.stuck:
         done = f"{run.edits} edits were made" if run.edits else "no edit was made"
-        return AgentEnd.ERROR, f"{CLIENT} gave up {seconds}: {done}: {run.stuck}"
-    if process.exit_code == 0 and run.answers:
-        return AgentEnd.FINISHED, f"{CLIENT} finished {seconds}"
-    what = "" if run.answers else ", with no answer of the model"
-    said = error_output(output)
-    why = f"{CLIENT} exited with status {process.exit_code} {seconds}{what}"
-    return AgentEnd.ERROR, f"{why}: {said}" if said else why
+        return ending.gave_up(None, f"{done}: {run.stuck}")
+    if ending.process.exit_code == 0 and run.answers:
+        return ending.finished()
+    return ending.failed(
+        "" if run.answers else ", with no answer of the model", error_output(output)
+    )

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from trialbook.api import (
-    AgentEnd,
     AgentResult,
     Assignment,
     Client,
@@ -23,20 +22,28 @@ from trialbook.api import (
 )
 from trialbook_agents.claude_stream import ClaudeRun, read_claude, usage_of
 from trialbook_agents.clients import (
-    PROGRAM,
+    Ending,
     Finish,
     ask_version,
     error_output,
     files_below,
     find_program,
-    finish_of,
     keep_copy,
     need_program,
+    not_here,
     package_of,
-    told,
 )
 from trialbook_agents.jsonl import MOST_BYTES, Tail, read_records
 from trialbook_agents.meter import Meter
+from trialbook_agents.parameters import (
+    ARGUMENTS,
+    NAMES,
+    program_schema,
+    retries_of,
+    retries_schema,
+    schema,
+    url_schema,
+)
 from trialbook_agents.shapes import Json, count, listed, mapping, one_line, text
 
 CLIENT = "Claude Code"
@@ -46,7 +53,6 @@ _ASK = "deny"
 _MODES = {_ASK: "acceptEdits", "allow": "bypassPermissions"}
 _OWN_MODES = ("acceptEdits", "auto", "bypassPermissions", "dontAsk", "manual", "plan")
 _EFFORTS = ("low", "medium", "high", "xhigh", "max")
-_RETRIES = 2
 
 _QUIET = {
     # Each on its own keeps it from calling home; together they say what is meant.
@@ -64,56 +70,41 @@ _TROUBLES = {
     "rate_limit": Trouble.RATE_LIMIT,
     "overloaded": Trouble.OVERLOADED,
 }
-_NAMES: dict[str, Any] = {"type": "array", "items": {"type": "string", "minLength": 1}}
 
 
 class ClaudeCodeAgent:
     """Runs ``claude -p`` once; the prompt goes to its standard input, whatever its size."""
 
     name = "claude-code"
-    parameters: Mapping[str, Any] = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {
-            "program": {**PROGRAM, "default": "claude"},
-            "base_url": {
-                "type": "string",
-                "pattern": "^https?://",
-                "description": "Where the model is asked, if not at the provider's own address.",
-            },
-            "allowed_tools": {
-                **_NAMES,
-                "default": ["Bash"],
-                "description": "Tools, or rules for them, that may be used without being asked.",
-            },
-            "disallowed_tools": {
-                **_NAMES,
-                "description": "Tools, or rules for them, that may not be used.",
-            },
-            "settings": {
-                "type": "array",
-                "items": {"enum": ["project", "local"]},
-                "default": ["project", "local"],
-                "description": (
-                    "Which settings, hooks, instruction files and skills of the workspace count. "
-                    "Without any of them, the workspace gives the agent none."
-                ),
-            },
-            "retries": {
-                "type": "integer",
-                "minimum": 0,
-                "maximum": 10,
-                "default": _RETRIES,
-                "description": "How often the client may ask the model again after an error.",
-            },
-            "answer_minutes": {
-                "type": "number",
-                "exclusiveMinimum": 0,
-                "description": "How long the client waits for an answer of the model.",
-            },
-            "arguments": {**_NAMES, "description": "More arguments for the client, as they are."},
+    parameters = schema(
+        program=program_schema("claude"),
+        base_url=url_schema(),
+        allowed_tools={
+            **NAMES,
+            "default": ["Bash"],
+            "description": "Tools, or rules for them, that may be used without being asked.",
         },
-    }
+        disallowed_tools={
+            **NAMES,
+            "description": "Tools, or rules for them, that may not be used.",
+        },
+        settings={
+            "type": "array",
+            "items": {"enum": ["project", "local"]},
+            "default": ["project", "local"],
+            "description": (
+                "Which settings, hooks, instruction files and skills of the workspace count. "
+                "Without any of them, the workspace gives the agent none."
+            ),
+        },
+        retries=retries_schema(),
+        answer_minutes={
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "description": "How long the client waits for an answer of the model.",
+        },
+        arguments=ARGUMENTS,
+    )
     settings: Mapping[str, Any] = {
         "approval": {"enum": [*_MODES, *_OWN_MODES]},
         "reasoning": {"enum": list(_EFFORTS)},
@@ -142,7 +133,7 @@ class ClaudeCodeAgent:
             program = need_program(_program(assignment.parameters), CLIENT, INSTALL)
             argv = _argv(program, assignment)
         except EnvironmentProblem as problem:
-            return AgentResult(end=AgentEnd.ENVIRONMENT, message=f"{problem}; {problem.hint}")
+            return not_here(problem)
         folder = assignment.home / ".claude"
         temporary = assignment.home / "t"
         for made in (folder, temporary):
@@ -192,7 +183,7 @@ def _environment(assignment: Assignment, folder: Path, temporary: Path) -> dict[
         "CLAUDE_CONFIG_DIR": str(folder),
         # It makes sockets below, whose paths have to be short.
         "CLAUDE_CODE_TMPDIR": str(temporary),
-        "CLAUDE_CODE_MAX_RETRIES": str(parameters.get("retries", _RETRIES)),
+        "CLAUDE_CODE_MAX_RETRIES": str(retries_of(parameters)),
     }
     if "base_url" in parameters:
         environment["ANTHROPIC_BASE_URL"] = parameters["base_url"]
@@ -228,7 +219,8 @@ def _result(assignment: Assignment, process: ProcessResult, folder: Path) -> Age
     run = read_claude(
         stream, [read_records(path) for path in paths], assignment.prompt, assignment.workspace
     )
-    finish, trouble = _finish(run, process, output)
+    ending = Ending(client=CLIENT, process=process)
+    finish = ending.judged(lambda: _judged(run, ending, output))
     return AgentResult(
         end=finish.end,
         message=finish.message,
@@ -236,7 +228,7 @@ def _result(assignment: Assignment, process: ProcessResult, folder: Path) -> Age
         usage=run.usage,
         by_model=run.by_model,
         reported_version=run.version,
-        trouble=trouble,
+        trouble=finish.trouble,
         session_id=run.session,
         denied=run.denied,
         claims=claims_of(run.last_words),
@@ -263,46 +255,29 @@ def _copy_name(path: Path, first: Path) -> str:
     return "transcript.jsonl" if path == first else f"transcript-{path.name}"
 
 
-def _finish(run: ClaudeRun, process: ProcessResult, output: Path) -> tuple[Finish, Trouble | None]:
-    """The table: what it printed, then how its process ended; what is not known is an error."""
-    by_process = finish_of(process, CLIENT)
-    if by_process is not None:
-        return by_process, None
-    result = run.result
-    if result is None:
-        said = error_output(output)
-        why = f"{CLIENT} exited with status {process.exit_code} without a result"
-        message = told(f"{why}: {said}" if said else why, process)
-        return Finish(end=AgentEnd.ERROR, message=message), None
-    end, message, trouble = _judged(run, result, process)
-    return Finish(end=end, message=told(message, process)), trouble
-
-
 _BUDGETS = {
     "error_max_turns": "the limit of turns was reached",
     "error_max_budget_usd": "the limit of money was reached",
 }
 
 
-def _judged(
-    run: ClaudeRun, result: Json, process: ProcessResult
-) -> tuple[AgentEnd, str, Trouble | None]:
+def _judged(run: ClaudeRun, ending: Ending, output: Path) -> Finish:
+    """The table of what it printed; what is not known is an error."""
+    result = run.result
+    if result is None:
+        return ending.failed(" without a result", error_output(output))
     subtype = text(result.get("subtype"))
-    seconds = f"after {process.seconds:.1f} s"
     if subtype in _BUDGETS:
-        return AgentEnd.BUDGET, f"{CLIENT} stopped {seconds}: {_BUDGETS[subtype]}", None
-    if result.get("is_error") is False and process.exit_code == 0:
-        return AgentEnd.FINISHED, f"{CLIENT} finished {seconds}", None
+        return ending.stopped(_BUDGETS[subtype])
+    if result.get("is_error") is False and ending.process.exit_code == 0:
+        return ending.finished()
     said = one_line(text(result.get("result")) or "; ".join(map(str, listed(result.get("errors")))))
     trouble = _trouble(run, result)
     if trouble is not None:
-        end = AgentEnd.OUTAGE if trouble.outage else AgentEnd.ERROR
         status = count(result.get("api_error_status"))
-        where = "" if status is None else f", HTTP {status}"
-        return end, f"{CLIENT} gave up {seconds}: {trouble.value}{where}: {said}", trouble
+        return ending.gave_up(trouble, said, "" if status is None else f", HTTP {status}")
     reason = text(result.get("terminal_reason")) or text(result.get("stop_reason")) or subtype
-    code = process.exit_code
-    return AgentEnd.ERROR, f"{CLIENT} failed {seconds}, status {code}: {reason}: {said}", None
+    return ending.failed(f": {reason}", said)
 
 
 def _trouble(run: ClaudeRun, result: Json) -> Trouble | None:

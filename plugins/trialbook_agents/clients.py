@@ -8,34 +8,27 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from trialbook.api import (
     AgentEnd,
+    AgentResult,
     Client,
     Command,
     Ended,
     EnvironmentProblem,
     Limits,
+    PriceTable,
     ProcessResult,
     Spawn,
+    Trouble,
     operator_environment,
 )
 from trialbook_agents.shapes import one_line
 
-PROGRAM: dict[str, Any] = {
-    "type": "string",
-    "minLength": 1,
-    "description": (
-        "The client's program: a path (`~/` is the home of whoever runs the evaluation), or a name "
-        "that is looked for on the PATH."
-    ),
-}
-
-_VERSION = re.compile(r"\b\d+\.\d+[0-9A-Za-z.+-]*")
+_VERSION = re.compile(r"\b\d+\.\d+(?:[0-9A-Za-z.+-]*[0-9A-Za-z])?")
 _SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 _TAIL_BYTES = 4_000
 _MOST_FOLDERS = 2_000
@@ -111,46 +104,98 @@ def need_program(program: Path | None, name: str, install: str) -> Path:
     return program
 
 
+def not_here(problem: EnvironmentProblem) -> AgentResult:
+    """The result of a run for which something is missing on this host."""
+    said = f"{problem.message}; {problem.hint}" if problem.hint else problem.message
+    return AgentResult(end=AgentEnd.ENVIRONMENT, message=said)
+
+
+def kept_by_looking(model: str | None, prices: PriceTable | None) -> tuple[str, ...]:
+    """The limits that are kept by counting what is used: money only where there is a price."""
+    known = prices is not None and model in prices.models
+    return ("turns", "tokens", "usd") if known else ("turns", "tokens")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finish:
-    """How a run ended, and why, in one sentence."""
+    """How a run ended, and why, in one sentence; ``trouble`` is what kept the model away."""
 
     end: AgentEnd
     message: str
+    trouble: Trouble | None = None
 
 
 _ENDS: dict[Ended, tuple[AgentEnd, str]] = {
-    Ended.SIGNALLED: (AgentEnd.ERROR, "{client} was ended by {signal} after {seconds:.1f} s"),
-    Ended.TIMED_OUT: (AgentEnd.TIMED_OUT, "{client} was stopped after {seconds:.1f} s"),
-    Ended.CANCELLED: (AgentEnd.CANCELLED, "{client} was cancelled after {seconds:.1f} s"),
-    Ended.STOPPED: (AgentEnd.BUDGET, "{client} was stopped after {seconds:.1f} s"),
+    Ended.SIGNALLED: (AgentEnd.ERROR, "{client} was ended by {signal} {after}"),
+    Ended.TIMED_OUT: (AgentEnd.TIMED_OUT, "{client} was stopped {after}"),
+    Ended.CANCELLED: (AgentEnd.CANCELLED, "{client} was cancelled {after}"),
+    Ended.STOPPED: (AgentEnd.BUDGET, "{client} was stopped {after}"),
     Ended.NOT_STARTED: (AgentEnd.ENVIRONMENT, "{client} could not be started"),
     Ended.LOST: (AgentEnd.ERROR, "the end of {client} was not seen"),
 }
 
-
-def finish_of(process: ProcessResult, client: str) -> Finish | None:
-    """What the way in which the process ended says; None if it exited by itself.
-
-    What it printed decides then. A client that prints that all is well, and is killed all the same,
-    did not end well.
-    """
-    if process.ended is Ended.EXITED:
-        return None
-    end, template = _ENDS[process.ended]
-    message = template.format(
-        client=client, signal=signal_name(process.signal), seconds=process.seconds
-    )
-    return Finish(end=end, message=told(message, process))
+Judge = Callable[[], Finish]
+"""Says how a run ended whose process exited by itself: what it printed decides."""
+GaveUp = Callable[[str], Trouble | None]
+"""What kept the model away, where that is why the run was stopped from outside."""
 
 
-def told(message: str, process: ProcessResult) -> str:
-    """A message, with what the runner has to say of the process."""
-    if process.message:
-        message += f": {process.message}"
-    if process.leftover_processes:
-        message += f"; {process.leftover_processes} of its processes had to be killed"
-    return message
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """The end of one process of a client, put into the words that all adapters share."""
+
+    client: str
+    process: ProcessResult
+
+    @property
+    def after(self) -> str:
+        """How long it had run."""
+        return f"after {self.process.seconds:.1f} s"
+
+    def judged(self, judge: Judge, gave_up: GaveUp | None = None) -> Finish:
+        """The table: how the process ended, and if it exited by itself, what it printed.
+
+        A client that prints that all is well, and is killed all the same, did not end well.
+        """
+        if self.process.ended is Ended.EXITED:
+            finish = judge()
+            return replace(finish, message=self._whole(finish.message))
+        end, template = _ENDS[self.process.ended]
+        name = signal_name(self.process.signal)
+        message = self._whole(template.format(client=self.client, signal=name, after=self.after))
+        trouble = None if gave_up is None else gave_up(self.process.message)
+        if trouble is not None:
+            end = AgentEnd.OUTAGE
+        return Finish(end=end, message=message, trouble=trouble)
+
+    def finished(self, did: str = "finished") -> Finish:
+        """All is well."""
+        return Finish(end=AgentEnd.FINISHED, message=f"{self.client} {did} {self.after}")
+
+    def stopped(self, why: str, end: AgentEnd = AgentEnd.BUDGET) -> Finish:
+        """The client itself kept a limit."""
+        return Finish(end=end, message=f"{self.client} stopped {self.after}: {why}")
+
+    def gave_up(self, trouble: Trouble | None, said: str, where: str = "") -> Finish:
+        """It told of an error. Only an outage of the provider is not the agent's own."""
+        end = AgentEnd.OUTAGE if trouble is not None and trouble.outage else AgentEnd.ERROR
+        named = f"{trouble.value}{where}: " if trouble is not None else ""
+        message = f"{self.client} gave up {self.after}: {named}{said}"
+        return Finish(end=end, message=message, trouble=trouble)
+
+    def failed(self, what: str, said: str = "") -> Finish:
+        """It exited in a way that is not known to be an end of the work."""
+        status = f"status {self.process.exit_code}"
+        message = f"{self.client} exited with {status} {self.after}{what}"
+        return Finish(end=AgentEnd.ERROR, message=f"{message}: {said}" if said else message)
+
+    def _whole(self, message: str) -> str:
+        """A message, with what the runner has to say of the process."""
+        if self.process.message:
+            message += f": {self.process.message}"
+        if self.process.leftover_processes:
+            message += f"; {self.process.leftover_processes} of its processes had to be killed"
+        return message
 
 
 def signal_name(number: int | None) -> str:

@@ -25,23 +25,33 @@ from trialbook.api import (
     trouble_of_status,
 )
 from trialbook_agents.clients import (
-    PROGRAM,
+    Ending,
     Finish,
     ask_version,
     error_output,
     files_below,
     find_program,
-    finish_of,
     keep_copy,
+    kept_by_looking,
     need_program,
+    not_here,
     package_of,
-    told,
 )
 from trialbook_agents.codex_record import read_codex
 from trialbook_agents.codex_run import CodexRun, usage_of
 from trialbook_agents.codex_stream import RECONNECTING
 from trialbook_agents.jsonl import MOST_BYTES, Tail, parse_line, read_records
 from trialbook_agents.meter import Meter
+from trialbook_agents.parameters import (
+    ARGUMENTS,
+    DOTTED,
+    key_schema,
+    program_schema,
+    retries_of,
+    retries_schema,
+    schema,
+    url_schema,
+)
 from trialbook_agents.shapes import mapping, one_line, text
 
 CLIENT = "Codex"
@@ -50,7 +60,6 @@ INSTALL = "npm install --global @openai/codex"
 _MODES = {"allow": "danger-full-access", "deny": "workspace-write"}
 _OWN_MODES = ("read-only", "workspace-write", "danger-full-access")
 _EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
-_RETRIES = 2
 _PROVIDER = "trialbook"
 _OPENAI = "https://api.openai.com/v1"
 _KEY = "OPENAI_API_KEY"
@@ -86,42 +95,28 @@ class CodexAgent:
     """Runs ``codex exec`` once; the prompt goes to its standard input, whatever its size."""
 
     name = "codex"
-    parameters: Mapping[str, Any] = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {
-            "program": {**PROGRAM, "default": "codex"},
-            "base_url": {
-                "type": "string",
-                "pattern": "^https?://",
-                "default": _OPENAI,
-                "description": "Where the model is asked; the server has to speak Responses.",
-            },
-            "key": {
-                "type": "string",
-                "pattern": "^[A-Za-z_][A-Za-z0-9_]*$",
-                "default": _KEY,
-                "description": "The environment variable, one of `secrets`, that holds the key.",
-            },
-            "retries": {
-                "type": "integer",
-                "minimum": 0,
-                "maximum": 10,
-                "default": _RETRIES,
-                "description": "How often the client may ask the model again after an error.",
-            },
-            "config": {
-                "type": "object",
-                "additionalProperties": {"type": ["string", "number", "boolean"]},
-                "description": "More settings of the client: dotted key to value.",
-            },
-            "arguments": {
-                "type": "array",
-                "items": {"type": "string", "minLength": 1},
-                "description": "More arguments for the client, as they are.",
-            },
+    parameters = schema(
+        program=program_schema("codex"),
+        base_url=url_schema(
+            "Where the model is asked; it has to speak Responses.", default=_OPENAI
+        ),
+        key=key_schema(_KEY, "The environment variable, one of `secrets`, that holds the key."),
+        login={
+            "type": "boolean",
+            "default": False,
+            "description": (
+                "Whether it uses the login in its home instead of a key; see `credential_files`."
+            ),
         },
-    }
+        trust={
+            "type": "boolean",
+            "default": False,
+            "description": "Whether the settings and hooks of the workspace count.",
+        },
+        retries=retries_schema(),
+        config=DOTTED,
+        arguments=ARGUMENTS,
+    )
     settings: Mapping[str, Any] = {
         "approval": {"enum": [*_MODES, *_OWN_MODES]},
         "reasoning": {"enum": list(_EFFORTS)},
@@ -142,17 +137,18 @@ class CodexAgent:
 
     def enforces(self, model: str | None, prices: PriceTable | None) -> Iterable[str]:
         """Nothing is kept by the client; money is only where the model has a price."""
-        known = prices is not None and model in prices.models
-        return ("turns", "tokens", "usd") if known else ("turns", "tokens")
+        return kept_by_looking(model, prices)
 
     def run(self, assignment: Assignment) -> AgentResult:
         """Run the client once."""
         try:
             program = need_program(_program(assignment.parameters), CLIENT, INSTALL)
         except EnvironmentProblem as problem:
-            return AgentResult(end=AgentEnd.ENVIRONMENT, message=f"{problem}; {problem.hint}")
+            return not_here(problem)
         folder = assignment.home / ".codex"
         folder.mkdir(exist_ok=True)
+        if assignment.parameters.get("trust"):
+            _trust(folder, assignment.workspace)
         process = assignment.start(
             _argv(program, assignment),
             stdin=assignment.prompt_file,
@@ -182,15 +178,16 @@ def _argv(program: Path, assignment: Assignment) -> list[str]:
     argv += ["--sandbox", _MODES.get(mode, mode)]
     if assignment.model:
         argv += ["--model", assignment.model]
-    for key, value in _config(assignment).items():
-        argv += ["--config", f"{key}={json.dumps(value)}"]
+    if parameters.get("trust"):
+        # Its hooks would have to be reviewed one by one, by a person.
+        argv += ["--dangerously-bypass-hook-trust"]
+    for name, value in _config(assignment).items():
+        argv += ["--config", f"{name}={json.dumps(value)}"]
     return [*argv, *parameters.get("arguments", ()), "-"]
 
 
 def _config(assignment: Assignment) -> dict[str, Any]:
     parameters = assignment.parameters
-    provider = f"model_providers.{_PROVIDER}"
-    retries = parameters.get("retries", _RETRIES)
     config: dict[str, Any] = {
         "check_for_update_on_startup": False,
         "analytics.enabled": False,
@@ -198,17 +195,38 @@ def _config(assignment: Assignment) -> dict[str, Any]:
         "features.plugins": False,
         # What it starts beside itself, other runs would share.
         "features.daemon_auto_start": False,
-        "model_provider": _PROVIDER,
-        f"{provider}.name": _PROVIDER,
-        f"{provider}.base_url": parameters.get("base_url", _OPENAI),
-        f"{provider}.env_key": parameters.get("key", _KEY),
-        f"{provider}.wire_api": "responses",
-        f"{provider}.request_max_retries": retries,
-        f"{provider}.stream_max_retries": retries,
+        # Else it might look for its login in the operator's keyring.
+        "cli_auth_credentials_store": "file",
     }
+    # With a login it knows by itself where to ask, unless it is told.
+    if "base_url" in parameters or not parameters.get("login"):
+        config |= _provider(parameters)
     if assignment.reasoning:
         config["model_reasoning_effort"] = assignment.reasoning
     return config | dict(parameters.get("config", {}))
+
+
+def _provider(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    provider = f"model_providers.{_PROVIDER}"
+    config: dict[str, Any] = {
+        "model_provider": _PROVIDER,
+        f"{provider}.name": _PROVIDER,
+        f"{provider}.base_url": parameters.get("base_url", _OPENAI),
+        f"{provider}.wire_api": "responses",
+        f"{provider}.request_max_retries": retries_of(parameters),
+        f"{provider}.stream_max_retries": retries_of(parameters),
+    }
+    if parameters.get("login"):
+        return config | {f"{provider}.requires_openai_auth": True}
+    return config | {f"{provider}.env_key": parameters.get("key", _KEY)}
+
+
+def _trust(folder: Path, workspace: Path) -> None:
+    """Settings of its own, by which a workspace counts as one of the operator's projects."""
+    # A JSON string is a TOML string, but for characters that no path of ours has.
+    project = json.dumps(str(workspace))
+    settings = f'[projects.{project}]\ntrust_level = "trusted"\n'
+    (folder / "config.toml").write_text(settings, encoding="utf-8")
 
 
 class _Watch:
@@ -220,7 +238,7 @@ class _Watch:
         self._sessions = folder / "sessions"
         self._rollouts: dict[Path, Tail] = {}
         self._waits = 0
-        self._retries = assignment.parameters.get("retries", _RETRIES)
+        self._retries = retries_of(assignment.parameters)
 
     def __call__(self) -> str:
         for record in self._stream.more():
@@ -250,7 +268,8 @@ def _result(assignment: Assignment, process: ProcessResult, folder: Path) -> Age
     run = read_codex(
         stream, [read_records(path) for path in paths], assignment.prompt, assignment.workspace
     )
-    finish, trouble = _finish(run, process, output)
+    ending = Ending(client=CLIENT, process=process)
+    finish = ending.judged(lambda: _judged(run, ending, output), _lost)
     model = run.model or assignment.model
     return AgentResult(
         end=finish.end,
@@ -259,7 +278,7 @@ def _result(assignment: Assignment, process: ProcessResult, folder: Path) -> Age
         usage=run.usage,
         by_model={model: run.usage} if model else {},
         reported_version=run.version,
-        trouble=trouble,
+        trouble=finish.trouble,
         session_id=run.session,
         denied=tuple(
             Denial(tool=event.tool or "", detail=one_line(event.command or event.path or ""))
@@ -286,35 +305,21 @@ def _rollouts(folder: Path, session: str) -> list[Path]:
     return sorted(found, key=lambda path: (not session or session not in path.name, path.name))
 
 
-def _finish(run: CodexRun, process: ProcessResult, output: Path) -> tuple[Finish, Trouble | None]:
-    """The table: what it printed, then how its process ended; what is not known is an error."""
-    by_process = finish_of(process, CLIENT)
-    if by_process is not None:
-        if _NO_NETWORK in process.message:
-            return Finish(end=AgentEnd.OUTAGE, message=by_process.message), Trouble.CONNECTION
-        return by_process, None
-    end, message, trouble = _judged(run, process, output)
-    return Finish(end=end, message=told(message, process)), trouble
+def _lost(said: str) -> Trouble | None:
+    return Trouble.CONNECTION if _NO_NETWORK in said else None
 
 
-def _judged(
-    run: CodexRun, process: ProcessResult, output: Path
-) -> tuple[AgentEnd, str, Trouble | None]:
-    seconds = f"after {process.seconds:.1f} s"
+def _judged(run: CodexRun, ending: Ending, output: Path) -> Finish:
+    """The table of what it printed; what is not known is an error."""
     if run.failure is not None:
-        trouble = _trouble(run)
-        end = AgentEnd.OUTAGE if trouble is not None and trouble.outage else AgentEnd.ERROR
-        named = f"{trouble.value}: " if trouble else ""
-        return end, f"{CLIENT} gave up {seconds}: {named}{one_line(run.failure)}", trouble
-    if run.completed and process.exit_code == 0:
+        return ending.gave_up(_trouble(run), one_line(run.failure))
+    if run.completed and ending.process.exit_code == 0:
         if broken := _broken_sandbox(run):
             why = f"the sandbox of {CLIENT} itself does not work here: {broken}"
             hint = "use `approval: allow` in a sandbox of trialbook"
-            return AgentEnd.ENVIRONMENT, f"{why}; {hint}", None
-        return AgentEnd.FINISHED, f"{CLIENT} finished {seconds}", None
-    said = error_output(output)
-    why = f"{CLIENT} exited with status {process.exit_code} {seconds}, and no turn was completed"
-    return AgentEnd.ERROR, f"{why}: {said}" if said else why, None
+            return Finish(end=AgentEnd.ENVIRONMENT, message=f"{why}; {hint}")
+        return ending.finished()
+    return ending.failed(", and no turn was completed", error_output(output))
 
 
 def _broken_sandbox(run: CodexRun) -> str:

@@ -24,22 +24,30 @@ from trialbook.api import (
     trouble_of_status,
 )
 from trialbook_agents.clients import (
-    PROGRAM,
+    Ending,
     Finish,
     ask_version,
     error_output,
     error_tail,
     files_below,
     find_program,
-    finish_of,
     keep_copy,
+    kept_by_looking,
     need_program,
+    not_here,
     package_of,
-    told,
 )
 from trialbook_agents.gemini_stream import GeminiRun, answer_of, read_gemini
 from trialbook_agents.jsonl import MOST_BYTES, Tail, read_object, read_records
 from trialbook_agents.meter import Meter
+from trialbook_agents.parameters import (
+    ARGUMENTS,
+    program_schema,
+    retries_of,
+    retries_schema,
+    schema,
+    url_schema,
+)
 from trialbook_agents.shapes import mapping, one_line, text
 
 CLIENT = "Gemini CLI"
@@ -47,7 +55,6 @@ INSTALL = "npm install --global @google/gemini-cli"
 
 _MODES = {"allow": "yolo", "deny": "auto_edit"}
 _OWN_MODES = ("default", "auto_edit", "yolo", "plan")
-_RETRIES = 2
 # It reads no more than this from its standard input.
 _LONGEST_PROMPT = 8 * 1024 * 1024
 _SYSTEM = Path("/usr")
@@ -70,42 +77,24 @@ class GeminiCliAgent:
     """Runs ``gemini`` once; the prompt goes to its standard input."""
 
     name = "gemini-cli"
-    parameters: Mapping[str, Any] = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {
-            "program": {**PROGRAM, "default": "gemini"},
-            "base_url": {
-                "type": "string",
-                "pattern": "^https?://",
-                "description": "Where the model is asked, if not at the provider's own address.",
-            },
-            "retries": {
-                "type": "integer",
-                "minimum": 0,
-                "maximum": 9,
-                "default": _RETRIES,
-                "description": "How often the client may ask the model again after an error.",
-            },
-            "trust": {
-                "type": "boolean",
-                "default": True,
-                "description": (
-                    "Whether the workspace's settings, hooks and instruction files count. Without "
-                    "that, it cannot be headless with approval."
-                ),
-            },
-            "config": {
-                "type": "object",
-                "description": "More settings of the client, as in its `settings.json`.",
-            },
-            "arguments": {
-                "type": "array",
-                "items": {"type": "string", "minLength": 1},
-                "description": "More arguments for the client, as they are.",
-            },
+    parameters = schema(
+        program=program_schema("gemini"),
+        base_url=url_schema(),
+        retries=retries_schema(most=9),
+        trust={
+            "type": "boolean",
+            "default": True,
+            "description": (
+                "Whether the workspace's settings, hooks and instruction files count. Without "
+                "that, it cannot be headless with approval."
+            ),
         },
-    }
+        config={
+            "type": "object",
+            "description": "More settings of the client, as in its `settings.json`.",
+        },
+        arguments=ARGUMENTS,
+    )
     settings: Mapping[str, Any] = {
         "approval": {"enum": [*_MODES, *_OWN_MODES]},
         "reasoning": {"enum": ["minimal", "low", "medium", "high"]},
@@ -138,15 +127,14 @@ class GeminiCliAgent:
 
     def enforces(self, model: str | None, prices: PriceTable | None) -> Iterable[str]:
         """The client keeps turns; tokens, and money by the run's prices, are kept by looking on."""
-        known = prices is not None and model in prices.models
-        return ("turns", "tokens", "usd") if known else ("turns", "tokens")
+        return kept_by_looking(model, prices)
 
     def run(self, assignment: Assignment) -> AgentResult:
         """Run the client once."""
         try:
             program = need_program(_program(assignment.parameters), CLIENT, INSTALL)
         except EnvironmentProblem as problem:
-            return AgentResult(end=AgentEnd.ENVIRONMENT, message=f"{problem}; {problem.hint}")
+            return not_here(problem)
         # Settings that go before those of the workspace are read only from below folders that
         # nobody else can write to, and no trial's are below such.
         settings = assignment.home / ".gemini" / "settings.json"
@@ -216,7 +204,7 @@ def _settings(assignment: Assignment) -> dict[str, Any]:
             "disableAutoUpdate": True,
             "disableUpdateNag": True,
             "enableAutoUpdate": False,
-            "maxAttempts": parameters.get("retries", _RETRIES) + 1,
+            "maxAttempts": retries_of(parameters) + 1,
         },
     }
     if assignment.limits.turns is not None:
@@ -276,14 +264,15 @@ def _result(assignment: Assignment, process: ProcessResult) -> AgentResult:
     run = read_gemini(
         stream, [read_records(path) for path in paths], assignment.prompt, assignment.workspace
     )
-    finish, trouble = _finish(run, process, output)
+    ending = Ending(client=CLIENT, process=process)
+    finish = ending.judged(lambda: _judged(run, ending, output))
     return AgentResult(
         end=finish.end,
         message=finish.message,
         process=process,
         usage=run.usage,
         by_model=run.by_model,
-        trouble=trouble,
+        trouble=finish.trouble,
         session_id=run.session,
         denied=run.denied,
         claims=claims_of(run.last_words),
@@ -299,35 +288,23 @@ def _result(assignment: Assignment, process: ProcessResult) -> AgentResult:
     )
 
 
-def _finish(run: GeminiRun, process: ProcessResult, output: Path) -> tuple[Finish, Trouble | None]:
-    """The table: what it printed, then how its process ended; what is not known is an error."""
-    by_process = finish_of(process, CLIENT)
-    if by_process is not None:
-        return by_process, None
-    end, message, trouble = _judged(run, process, output)
-    return Finish(end=end, message=told(message, process)), trouble
-
-
-def _judged(
-    run: GeminiRun, process: ProcessResult, output: Path
-) -> tuple[AgentEnd, str, Trouble | None]:
-    seconds = f"after {process.seconds:.1f} s"
-    result = mapping(run.result)
+def _judged(run: GeminiRun, ending: Ending, output: Path) -> Finish:
+    """The table of what it printed; what is not known is an error."""
+    process, result = ending.process, mapping(run.result)
     error = mapping(result.get("error"))
     if run.stopped:
-        return AgentEnd.ERROR, f"{CLIENT} ended the work {seconds}: {run.stopped}", None
+        message = f"{CLIENT} ended the work {ending.after}: {run.stopped}"
+        return Finish(end=AgentEnd.ERROR, message=message)
     if result.get("status") == "success" and process.exit_code == 0:
-        return AgentEnd.FINISHED, f"{CLIENT} finished {seconds}", None
+        return ending.finished()
     if error.get("type") == _TURNS:
-        return AgentEnd.BUDGET, f"{CLIENT} stopped {seconds}: the limit of turns was reached", None
+        return ending.stopped("the limit of turns was reached")
     said = one_line(text(error.get("message"))) or error_output(output)
     trouble = _trouble(said, process, error_tail(output)) if error or not result else None
     if trouble is not None:
-        end = AgentEnd.OUTAGE if trouble.outage else AgentEnd.ERROR
-        return end, f"{CLIENT} gave up {seconds}: {trouble.value}: {said}", trouble
-    what = "a result that is an error" if result else "no result"
-    why = f"{CLIENT} exited with status {process.exit_code} {seconds}, with {what}"
-    return AgentEnd.ERROR, f"{why}: {said}" if said else why, None
+        return ending.gave_up(trouble, said)
+    what = ", with a result that is an error" if result else ", with no result"
+    return ending.failed(what, said)
 
 
 def _trouble(said: str, process: ProcessResult, errors: str) -> Trouble | None:

@@ -17,26 +17,33 @@ from trialbook.api import (
     Spawn,
     StopWhen,
     Trajectory,
-    Trouble,
     claims_of,
     money,
 )
 from trialbook_agents.clients import (
-    PROGRAM,
+    Ending,
     Finish,
     ask_version,
     error_output,
     find_program,
-    finish_of,
     keep_copy,
+    kept_by_looking,
     need_program,
-    told,
+    not_here,
 )
 from trialbook_agents.jsonl import MOST_BYTES, read_object
 from trialbook_agents.litellm_errors import trouble_of_exception
 from trialbook_agents.meter import Meter
 from trialbook_agents.mini_config import config_text
 from trialbook_agents.mini_trajectory import SUBMITTED, MiniRun, calls_in, read_mini
+from trialbook_agents.parameters import (
+    DOTTED,
+    program_schema,
+    retries_of,
+    retries_schema,
+    schema,
+    url_schema,
+)
 from trialbook_agents.python_clients import ask_package, package_file, places_of
 from trialbook_agents.shapes import listed, one_line
 
@@ -44,7 +51,6 @@ CLIENT = "mini-swe-agent"
 INSTALL = "pipx install mini-swe-agent"
 KEPT = "mini.traj.json"
 
-_RETRIES = 2
 _BASE = "mini.yaml"
 
 
@@ -52,54 +58,35 @@ class MiniSweAgent:
     """Runs ``mini`` once; the prompt is in a settings file, whatever its size."""
 
     name = "mini-swe-agent"
-    parameters: Mapping[str, Any] = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {
-            "program": {**PROGRAM, "default": "mini"},
-            "base_url": {
-                "type": "string",
-                "pattern": "^https?://",
-                "description": "Where the model is asked, if not at the provider's own address.",
-            },
-            "base": {
-                "type": "string",
-                "pattern": r"^[A-Za-z0-9_-]+\.yaml$",
-                "default": _BASE,
-                "description": "The settings that it starts from, one of those it ships.",
-            },
-            "config_files": {
-                "type": "array",
-                "items": {"type": "string", "pattern": r"^[A-Za-z0-9_-][A-Za-z0-9_.-]*\.yaml$"},
-                "description": (
-                    "More settings, files in the configuration's `files` folder; the later one "
-                    "counts."
-                ),
-            },
-            "config": {
-                "type": "object",
-                "additionalProperties": {"type": ["string", "number", "boolean"]},
-                "description": "More settings: dotted key to value.",
-            },
-            "model_class": {
-                "type": "string",
-                "minLength": 1,
-                "description": "How the model is asked; its own choice if not given.",
-            },
-            "retries": {
-                "type": "integer",
-                "minimum": 0,
-                "maximum": 10,
-                "default": _RETRIES,
-                "description": "How often the client may ask the model again after an error.",
-            },
-            "command_seconds": {
-                "type": "integer",
-                "minimum": 1,
-                "description": "How long one command may take; 30 if not given.",
-            },
+    parameters = schema(
+        program=program_schema("mini"),
+        base_url=url_schema(),
+        base={
+            "type": "string",
+            "pattern": r"^[A-Za-z0-9_-]+\.yaml$",
+            "default": _BASE,
+            "description": "The settings that it starts from, one of those it ships.",
         },
-    }
+        config_files={
+            "type": "array",
+            "items": {"type": "string", "pattern": r"^[A-Za-z0-9_-][A-Za-z0-9_.-]*\.yaml$"},
+            "description": (
+                "More settings, files in the configuration's `files` folder; the later one counts."
+            ),
+        },
+        config=DOTTED,
+        model_class={
+            "type": "string",
+            "minLength": 1,
+            "description": "How the model is asked; its own choice if not given.",
+        },
+        retries=retries_schema(),
+        command_seconds={
+            "type": "integer",
+            "minimum": 1,
+            "description": "How long one command may take; 30 if not given.",
+        },
+    )
     settings: Mapping[str, Any] = {
         "approval": {"enum": ["allow"]},
         "reasoning": {"enum": ["none", "minimal", "low", "medium", "high", "xhigh"]},
@@ -124,8 +111,7 @@ class MiniSweAgent:
 
     def enforces(self, model: str | None, prices: PriceTable | None) -> Iterable[str]:
         """The client keeps turns; tokens, and money by the run's prices, are kept by looking on."""
-        known = prices is not None and model in prices.models
-        return ("turns", "tokens", "usd") if known else ("turns", "tokens")
+        return kept_by_looking(model, prices)
 
     def run(self, assignment: Assignment) -> AgentResult:
         """Run the client once."""
@@ -134,8 +120,7 @@ class MiniSweAgent:
             program = need_program(_program(assignment.parameters), CLIENT, INSTALL)
             argv = _argv(program, assignment, folder)
         except EnvironmentProblem as problem:
-            said = f"{problem.message}; {problem.hint}" if problem.hint else problem.message
-            return AgentResult(end=AgentEnd.ENVIRONMENT, message=said)
+            return not_here(problem)
         folder.mkdir(exist_ok=True)
         (folder / "trial.yaml").write_text(config_text(_settings(assignment)), encoding="utf-8")
         process = assignment.start(
@@ -197,9 +182,7 @@ def _environment(assignment: Assignment, folder: Path) -> dict[str, str]:
         "MSWEA_CONFIGURED": "true",
         "MSWEA_SILENT_STARTUP": "1",
         "MSWEA_GLOBAL_CONFIG_DIR": str(folder),
-        "MSWEA_MODEL_RETRY_STOP_AFTER_ATTEMPT": str(
-            assignment.parameters.get("retries", _RETRIES) + 1
-        ),
+        "MSWEA_MODEL_RETRY_STOP_AFTER_ATTEMPT": str(retries_of(assignment.parameters) + 1),
         # A model without a price would end the run; that its cost is not known is told instead.
         "MSWEA_COST_TRACKING": "ignore_errors",
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",
@@ -235,7 +218,8 @@ def _result(assignment: Assignment, process: ProcessResult, path: Path) -> Agent
     keep_copy(path, assignment.output / KEPT, MOST_BYTES)
     trajectory = read_object(path)
     run = read_mini(trajectory, assignment.prompt, assignment.workspace)
-    finish, trouble = _finish(run, process, assignment)
+    ending = Ending(client=CLIENT, process=process)
+    finish = ending.judged(lambda: _judged(run, ending, assignment.output))
     model = run.model or assignment.model
     return AgentResult(
         end=finish.end,
@@ -244,7 +228,7 @@ def _result(assignment: Assignment, process: ProcessResult, path: Path) -> Agent
         usage=run.usage,
         by_model={model: run.usage} if model else {},
         reported_version=run.version,
-        trouble=trouble,
+        trouble=finish.trouble,
         claims=claims_of(run.last_words),
         trajectory=Trajectory(
             client=MiniSweAgent.name,
@@ -258,37 +242,19 @@ def _result(assignment: Assignment, process: ProcessResult, path: Path) -> Agent
     )
 
 
-def _finish(
-    run: MiniRun, process: ProcessResult, assignment: Assignment
-) -> tuple[Finish, Trouble | None]:
-    """The table: how its process ended, then its exit status; what is not known is an error."""
-    by_process = finish_of(process, CLIENT)
-    if by_process is not None:
-        return by_process, None
-    end, message, trouble = _judged(run, process, assignment)
-    return Finish(end=end, message=told(message, process)), trouble
-
-
-def _judged(
-    run: MiniRun, process: ProcessResult, assignment: Assignment
-) -> tuple[AgentEnd, str, Trouble | None]:
-    seconds = f"after {process.seconds:.1f} s"
-    if run.status == SUBMITTED and process.exit_code == 0:
-        return AgentEnd.FINISHED, f"{CLIENT} handed in its work {seconds}", None
+def _judged(run: MiniRun, ending: Ending, output: Path) -> Finish:
+    """The table of exit statuses; what is not known is an error."""
+    if run.status == SUBMITTED and ending.process.exit_code == 0:
+        return ending.finished("handed in its work")
     if run.status == "LimitsExceeded":
-        return AgentEnd.BUDGET, f"{CLIENT} stopped {seconds}: {_limit(run)}", None
+        return ending.stopped(_limit(run))
     if run.status == "TimeExceeded":
-        return AgentEnd.TIMED_OUT, f"{CLIENT} stopped {seconds}: its own time limit", None
+        return ending.stopped("its own time limit", AgentEnd.TIMED_OUT)
     trouble = trouble_of_exception(run.status, run.error)
     if trouble is not None:
-        end = AgentEnd.OUTAGE if trouble.outage else AgentEnd.ERROR
-        said = one_line(run.error)
-        return end, f"{CLIENT} gave up {seconds}: {trouble.value}: {run.status}: {said}", trouble
-    code = process.exit_code
-    what = run.status or "no exit status"
-    said = one_line(run.error) or ("" if run.status else error_output(assignment.output))
-    why = f"{CLIENT} failed {seconds}, status {code}: {what}"
-    return AgentEnd.ERROR, f"{why}: {said}" if said else why, None
+        return ending.gave_up(trouble, f"{run.status}: {one_line(run.error)}")
+    said = one_line(run.error) or ("" if run.status else error_output(output))
+    return ending.failed(f": {run.status or 'no exit status'}", said)
 
 
 def _limit(run: MiniRun) -> str:

@@ -23,16 +23,16 @@ from trialbook.api import (
     trouble_of_status,
 )
 from trialbook_agents.clients import (
-    PROGRAM,
+    Ending,
     Finish,
     ask_version,
     error_output,
     find_program,
-    finish_of,
     keep_copy,
+    kept_by_looking,
     need_program,
+    not_here,
     package_of,
-    told,
 )
 from trialbook_agents.jsonl import MOST_BYTES, Lines, Tail, read_records
 from trialbook_agents.meter import Meter
@@ -44,6 +44,14 @@ from trialbook_agents.opencode_stream import (
     usage_of,
     version_kept,
 )
+from trialbook_agents.parameters import (
+    key_schema,
+    program_schema,
+    retries_of,
+    retries_schema,
+    schema,
+    url_schema,
+)
 from trialbook_agents.shapes import count, mapping, one_line, text
 
 CLIENT = "opencode"
@@ -52,7 +60,6 @@ INSTALL = "npm install --global opencode-ai"
 _PROVIDER = "trialbook"
 _KEY = "OPENAI_API_KEY"
 _PACKAGES = {"chat": "@ai-sdk/openai-compatible", "messages": "@ai-sdk/anthropic"}
-_RETRIES = 2
 _GAVE_UP = "the model answered with an error"
 _FAILED = re.compile(rb'level=ERROR [^\n]*message="stream error" [^\n]*small=false[^\n]*')
 _REASON = re.compile(rb'error\.error="([^"\n]*)')
@@ -87,65 +94,46 @@ class OpencodeAgent:
     """Runs ``opencode run`` once; the prompt goes to its standard input, whatever its size."""
 
     name = "opencode"
-    parameters: Mapping[str, Any] = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {
-            "program": {**PROGRAM, "default": "opencode"},
-            "base_url": {
-                "type": "string",
-                "pattern": "^https?://",
-                "description": (
-                    "Where the model is asked. Without it, `model` is `provider/model` as the "
-                    "client knows it."
-                ),
-            },
-            "protocol": {
-                "enum": list(_PACKAGES),
-                "default": "chat",
-                "description": (
-                    "What the server at `base_url` speaks: OpenAI's chat completions, or "
-                    "Anthropic's messages."
-                ),
-            },
-            "key": {
-                "type": "string",
-                "pattern": "^[A-Za-z_][A-Za-z0-9_]*$",
-                "default": _KEY,
-                "description": (
-                    "The environment variable, one of `secrets`, that holds the key for `base_url`."
-                ),
-            },
-            "context_tokens": {
-                "type": "integer",
-                "minimum": 1,
-                "default": 128_000,
-                "description": "How much a model at `base_url` can read.",
-            },
-            "output_tokens": {
-                "type": "integer",
-                "minimum": 1,
-                "default": 16_000,
-                "description": "How much a model at `base_url` can write in one answer.",
-            },
-            "project": {
-                "type": "boolean",
-                "default": True,
-                "description": "Whether the workspace's own settings of the client count.",
-            },
-            "retries": {
-                "type": "integer",
-                "minimum": 0,
-                "maximum": 10,
-                "default": _RETRIES,
-                "description": "How often the client may ask the model again after an error.",
-            },
-            "config": {
-                "type": "object",
-                "description": "More settings of the client, as in its `opencode.json`.",
-            },
+    parameters = schema(
+        program=program_schema("opencode"),
+        base_url=url_schema(
+            "Where the model is asked. Without it, `model` is `provider/model` as the client "
+            "knows it."
+        ),
+        protocol={
+            "enum": list(_PACKAGES),
+            "default": "chat",
+            "description": (
+                "What the server at `base_url` speaks: OpenAI's chat completions, or Anthropic's "
+                "messages."
+            ),
         },
-    }
+        key=key_schema(
+            _KEY, "The environment variable, one of `secrets`, that holds the key for `base_url`."
+        ),
+        context_tokens={
+            "type": "integer",
+            "minimum": 1,
+            "default": 128_000,
+            "description": "How much a model at `base_url` can read.",
+        },
+        output_tokens={
+            "type": "integer",
+            "minimum": 1,
+            "default": 16_000,
+            "description": "How much a model at `base_url` can write in one answer.",
+        },
+        project={
+            "type": "boolean",
+            "default": True,
+            "description": "Whether the workspace's own settings of the client count.",
+        },
+        retries=retries_schema(),
+        config={
+            "type": "object",
+            "description": "More settings of the client, as in its `opencode.json`.",
+        },
+    )
     settings: Mapping[str, Any] = {
         "approval": {"enum": ["allow", "deny", "plan"]},
         "reasoning": {"enum": ["none", "minimal", "low", "medium", "high", "xhigh", "max"]},
@@ -165,15 +153,14 @@ class OpencodeAgent:
 
     def enforces(self, model: str | None, prices: PriceTable | None) -> Iterable[str]:
         """All by looking on; money only where the model has a price."""
-        known = prices is not None and model in prices.models
-        return ("turns", "tokens", "usd") if known else ("turns", "tokens")
+        return kept_by_looking(model, prices)
 
     def run(self, assignment: Assignment) -> AgentResult:
         """Run the client once."""
         try:
             program = need_program(_program(assignment.parameters), CLIENT, INSTALL)
         except EnvironmentProblem as problem:
-            return AgentResult(end=AgentEnd.ENVIRONMENT, message=f"{problem}; {problem.hint}")
+            return not_here(problem)
         data = assignment.home / ".opencode-data"
         process = assignment.start(
             _argv(program, assignment),
@@ -264,7 +251,7 @@ class _Watch:
         self._stream = Tail(assignment.output / "stdout.txt")
         self._log = Lines(data / "log" / "opencode.log")
         self._failures = 0
-        self._most = assignment.parameters.get("retries", _RETRIES)
+        self._most = retries_of(assignment.parameters)
 
     def __call__(self) -> str:
         for record in self._stream.more():
@@ -293,7 +280,8 @@ def _result(assignment: Assignment, process: ProcessResult, data: Path) -> Agent
         model,
     )
     version = version_kept(data / "opencode.db")
-    finish, trouble = _finish(run, process, output)
+    ending = Ending(client=CLIENT, process=process)
+    finish = ending.judged(lambda: _judged(run, ending, output), _lost)
     prefix = f"{_PROVIDER}/"
     return AgentResult(
         end=finish.end,
@@ -302,7 +290,7 @@ def _result(assignment: Assignment, process: ProcessResult, data: Path) -> Agent
         usage=run.usage,
         by_model={name.removeprefix(prefix): used for name, used in run.by_model.items()},
         reported_version=version,
-        trouble=trouble,
+        trouble=finish.trouble,
         session_id=run.session,
         denied=run.denied,
         claims=claims_of(run.last_words),
@@ -324,39 +312,23 @@ def _ended(run: OpencodeRun) -> bool:
     return run.reason not in {"", "tool-calls"}
 
 
-def _finish(
-    run: OpencodeRun, process: ProcessResult, output: Path
-) -> tuple[Finish, Trouble | None]:
-    """The table: what it printed, then how its process ended; what is not known is an error."""
-    by_process = finish_of(process, CLIENT)
-    if by_process is not None:
-        if _GAVE_UP in process.message:
-            lost = _by_words(process.message) or Trouble.SERVER
-            return Finish(end=AgentEnd.OUTAGE, message=by_process.message), lost
-        return by_process, None
-    end, message, trouble = _judged(run, process, output)
-    return Finish(end=end, message=told(message, process)), trouble
+def _lost(said: str) -> Trouble | None:
+    return (_by_words(said) or Trouble.SERVER) if _GAVE_UP in said else None
 
 
-def _judged(
-    run: OpencodeRun, process: ProcessResult, output: Path
-) -> tuple[AgentEnd, str, Trouble | None]:
-    seconds = f"after {process.seconds:.1f} s"
+def _judged(run: OpencodeRun, ending: Ending, output: Path) -> Finish:
+    """The table of what it printed; what is not known is an error."""
     if run.failure:
-        trouble = _trouble(run.failure)
-        end = AgentEnd.OUTAGE if trouble is not None and trouble.outage else AgentEnd.ERROR
-        named = f"{trouble.value}: " if trouble else ""
-        return end, f"{CLIENT} gave up {seconds}: {named}{failure_text(run.failure)}", trouble
-    if process.exit_code == 0 and run.reason == "stop":
-        return AgentEnd.FINISHED, f"{CLIENT} finished {seconds}", None
-    if process.exit_code == 0 and run.denied and run.reason == "tool-calls":
+        return ending.gave_up(_trouble(run.failure), failure_text(run.failure))
+    exited = ending.process.exit_code == 0
+    if exited and run.reason == "stop":
+        return ending.finished()
+    if exited and run.denied and run.reason == "tool-calls":
         what = run.denied[-1]
         why = f"it stopped because it was not permitted: {what.tool} {what.detail}"
-        return AgentEnd.ERROR, f"{CLIENT} ended {seconds}: {why}", None
-    said = error_output(output)
-    why = f"{CLIENT} exited with status {process.exit_code} {seconds}"
+        return Finish(end=AgentEnd.ERROR, message=f"{CLIENT} ended {ending.after}: {why}")
     last = f", and its last answer ended with {run.reason!r}" if run.reason else ", with no answer"
-    return AgentEnd.ERROR, f"{why}{last}: {said}" if said else f"{why}{last}", None
+    return ending.failed(last, error_output(output))
 
 
 def _trouble(failure: Mapping[str, Any]) -> Trouble | None:

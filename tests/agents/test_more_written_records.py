@@ -14,6 +14,9 @@ from tests.agents.test_more_clients import BLOCK
 from tests.agents.test_written_records import WRITE, evaluate, ledger, plan, written
 from tests.conftest import git, trialbook
 
+from trialbook.formats.schema import load_schema
+
+jsonschema = pytest.importorskip("jsonschema")
 pytestmark = pytest.mark.agents
 
 
@@ -157,7 +160,8 @@ def test_what_other_clients_did_stands_in_the_record(
 
 def test_what_is_installed_is_listed_and_can_be_tried(tmp_path: Path, mini: str) -> None:
     listed = json.loads(trialbook(tmp_path, "agents", "--json").stdout)
-    by_name = {one["name"]: one for one in listed}
+    jsonschema.validate(listed, load_schema("agents"))
+    by_name = {one["name"]: one for one in listed["agents"]}
     assert set(by_name) >= {"mini-swe-agent", "opencode", "gemini-cli", "aider", "command"}
     assert by_name["command"]["usable"]
     assert not by_name["command"]["needs_client"]
@@ -172,6 +176,7 @@ def test_what_is_installed_is_listed_and_can_be_tried(tmp_path: Path, mini: str)
     tried = ["agents", "try", "mini-swe-agent", "--model", "openai/m", "--program", mini]
     done = trialbook(tmp_path, *tried, "--json", check=1)
     told = json.loads(done.stdout)
+    jsonschema.validate(told, load_schema("agent_try"))
     assert (told["answered"], told["end"], told["version"]) == (False, "error", "2.4.6")
     assert "litellm" in told["message"]
     done = trialbook(tmp_path, *tried, "--secret", "NO_SUCH_KEY", check=2)

@@ -103,11 +103,20 @@ def test_clients_on_the_path_are_asked_in_a_home_of_their_own(
     for name, script in programs.items():
         (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
         (tmp_path / name).chmod(0o755)
+    (tmp_path / "python").write_text("#!/bin/sh\necho 2.4.6\n")
+    (tmp_path / "python").chmod(0o755)
+    (tmp_path / "mini").write_text(f"#!{tmp_path}/python\n")
+    (tmp_path / "mini").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     found = {one["name"]: one for one in doctor(tmp_path)["clients"]}
-    assert found["claude"]["version"] == "2.1.3"
+    assert "command" not in found
+    assert found["claude-code"]["version"] == "2.1.3"
+    assert found["claude-code"]["place"] == str(tmp_path / "claude")
     assert found["codex"]["version"] == "0.77.0"
-    assert found["gemini"]["version"] == "unknown"
+    assert found["gemini-cli"]["version"] == "unknown"
+    assert "install it again: npm install --global" in found["gemini-cli"]["fix"]
+    # It says no version by itself: the interpreter that it is installed with does.
+    assert found["mini-swe-agent"]["version"] == "2.4.6"
     assert found["aider"] == {"name": "aider", "version": None, "place": None, "fix": ""}
     assert not Path(os.environ["HOME"], "been-here").exists()
 

@@ -16,11 +16,12 @@ from trialbook.registry import Registry
 from trialbook.workflow.agents import Try, agents_here, try_agent
 from trialbook.workflow.prices import newest_prices
 
+AGENTS, TRY = "trialbook/agents/1", "trialbook/agent_try/1"
 _GOOD, _BAD, _QUIET = "bold green", "bold red", "dim"
 
 
 @click.group("agents", invoke_without_command=True, epilog="Example: trialbook agents --json")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--json", "as_json", is_flag=True, help=f"Print JSON (schema {AGENTS}).")
 @pass_context
 @click.pass_context
 def command(click_context: click.Context, context: Context, *, as_json: bool) -> None:
@@ -32,7 +33,8 @@ def command(click_context: click.Context, context: Context, *, as_json: bool) ->
         return
     found = agents_here(Registry())
     if as_json:
-        context.json([{**plain(one), "usable": one.usable} for one in found])
+        listed = [{**plain(one), "usable": one.usable} for one in found]
+        context.json({"schema": AGENTS, "agents": listed})
     else:
         context.result(render(_listing(found), colour=context.colour))
 
@@ -87,7 +89,7 @@ def _row(one: AgentHere) -> list[str | Text]:
     help="An environment variable that the client gets, such as its key; repeatable.",
 )
 @click.option("--sandbox", default="none", show_default=True, help="The sandbox to try it in.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--json", "as_json", is_flag=True, help=f"Print JSON (schema {TRY}).")
 @pass_context
 def try_(  # noqa: PLR0913 - click hands every option over by name
     context: Context,

@@ -37,7 +37,7 @@ RECORD_KINDS = (
 )
 """What the program writes."""
 
-ANSWER_KINDS = ("doctor",)
+ANSWER_KINDS = ("doctor", "agents", "agent_try")
 """What commands print with ``--json``, where that is described."""
 
 SCHEMA_KINDS = (*AUTHORED_KINDS, *RECORD_KINDS, *ANSWER_KINDS)

@@ -47,6 +47,7 @@ class TrialRun:
     ``answered`` is true if a model did, whatever the client made of it.
     """
 
+    schema: str = "trialbook/agent_try/1"
     agent: str
     version: str | None
     model: str

@@ -21,7 +21,6 @@ from trialbook.registry import Registry
 from trialbook.storage.rooms import rooms
 from trialbook.system import System
 from trialbook.workflow.host_programs import (
-    CLIENTS,
     agents,
     client,
     committer,
@@ -45,13 +44,12 @@ def diagnose(
         system: The outside world.
         tell: Is told when each sandbox was tried.
     """
-    environ = system.environ
     with rooms(system) as work, ThreadPoolExecutor(16) as pool:
         trying = [
             pool.submit(_health, name, registry, work / str(number), system)
             for number, name in enumerate(registry.names("sandboxes"))
         ]
-        asking = [pool.submit(client, name, environ) for name in CLIENTS]
+        asking = [pool.submit(client, name, registry) for name in registry.names("agents")]
         found = pool.submit(programs, system)
         who = pool.submit(committer, root, system)
         space = pool.submit(spaces, system)
@@ -71,7 +69,7 @@ def diagnose(
             sandboxes=tuple(healths),
             programs=found.result(),
             agents=adapters,
-            clients=tuple(one.result() for one in asking),
+            clients=tuple(one for ask in asking if (one := ask.result()) is not None),
             identity=who.result(),
             spaces=space.result(),
         )

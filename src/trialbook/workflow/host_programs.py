@@ -12,17 +12,15 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
+from trialbook.api import Client
 from trialbook.errors import EnvironmentProblem, TrialbookError
 from trialbook.model.diagnosis import Identity, Installed, Space
-from trialbook.process import git_version, tool
+from trialbook.process import git_version, run, tool
 from trialbook.registry import Registry
 from trialbook.storage.gitconfig import identity
 from trialbook.storage.repository import Repository
 from trialbook.storage.signing import Setting, signing_of
 from trialbook.system import System
-
-CLIENTS = ("claude", "codex", "mini", "opencode", "gemini", "aider")
-"""Agents' clients that are looked for on the PATH."""
 
 _SECONDS = 15.0
 _VERSION = re.compile(r"\d+\.\d+[\w.+-]*")
@@ -74,13 +72,23 @@ def agents(registry: Registry) -> tuple[Installed, ...]:
     return tuple(found)
 
 
-def client(name: str, environ: Mapping[str, str]) -> Installed:
-    """One agent's client, by what its ``--version`` says; it gets a home of its own."""
-    place = shutil.which(name, path=environ.get("PATH"))
+def client(name: str, registry: Registry) -> Installed | None:
+    """The client of one adapter, as that finds it and asks it; None if it runs none."""
+    try:
+        look = getattr(registry.agent(name), "client", None)
+        found: Client | None = None if look is None else look({}, run)
+    except Exception as error:  # noqa: BLE001 - whatever a plugin does
+        return Installed(
+            name=name, version="unknown", place=None, fix=f"its adapter fails: {error}"
+        )
+    if found is None:
+        return None
+    broken = found.program is not None and found.version is None
     return Installed(
         name=name,
-        version=_said((name, "--version"), environ) if place else None,
-        place=place,
+        version="unknown" if broken else found.version,
+        place=found.program,
+        fix=f"{found.reason}; {found.hint}" if broken else "",
     )
 
 

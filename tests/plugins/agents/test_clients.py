@@ -21,6 +21,7 @@ from trialbook.api import (
     Price,
     PriceTable,
     ProcessResult,
+    Trouble,
     Usage,
 )
 from trialbook.formats.records import to_json
@@ -30,7 +31,14 @@ from trialbook.process import run
 from trialbook.testing import check_agent
 from trialbook_agents.claude_code import ClaudeCodeAgent
 from trialbook_agents.claude_stream import read_claude
-from trialbook_agents.clients import ask_version, files_below, find_program, finish_of, keep_copy
+from trialbook_agents.clients import (
+    Ending,
+    Finish,
+    ask_version,
+    files_below,
+    find_program,
+    keep_copy,
+)
 from trialbook_agents.codex import CodexAgent
 from trialbook_agents.codex_record import read_codex
 from trialbook_agents.events import EventLog
@@ -50,6 +58,9 @@ def printed(*records: dict[str, Any]) -> list[str]:
     return [f"printf '%s\\n' '{json.dumps(record)}'" for record in records]
 
 
+_ENDING = Ending(
+    client="Thing", process=ProcessResult(ended=Ended.EXITED, exit_code=3, seconds=1.5)
+)
 INIT = {"type": "system", "subtype": "init", "session_id": "s", "model": "m"}
 RESULT = {"type": "result", "subtype": "success", "is_error": False, "result": "Done."}
 
@@ -75,11 +86,11 @@ def claude_says(assign: Assign, tmp_path: Path, *lines: str) -> AgentResult:
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        ((), "exited with status 0 without a result"),
-        (("echo 'Sorry, no.'",), "exited with status 0 without a result"),
-        (("echo 'bad option' >&2", "exit 1"), "status 1 without a result: bad option"),
-        ((*printed(INIT), 'printf \'{"type": "resu\''), "status 0 without a result"),
-        (("printf '\\377\\376\\n'",), "status 0 without a result"),
+        ((), "without a result"),
+        (("echo 'Sorry, no.'",), "without a result"),
+        (("echo 'bad option' >&2", "exit 1"), " without a result: bad option"),
+        ((*printed(INIT), 'printf \'{"type": "resu\''), "without a result"),
+        (("printf '\\377\\376\\n'",), "without a result"),
     ],
 )
 def test_output_that_is_cut_or_no_json_is_an_error_and_no_guess(
@@ -243,13 +254,49 @@ def test_a_version_is_what_the_program_says(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ended", list(Ended))
 def test_a_process_that_did_not_end_by_itself_decides(ended: Ended) -> None:
     process = ProcessResult(ended=ended, signal=9, message="because", leftover_processes=2)
-    finish = finish_of(process, "Thing")
-    if ended is Ended.EXITED:
-        assert finish is None
-        return
-    assert finish is not None
-    assert finish.end is not AgentEnd.FINISHED
+    ending = Ending(client="Thing", process=process)
+    finish = ending.judged(ending.finished)
+    assert (finish.end is AgentEnd.FINISHED) is (ended is Ended.EXITED)
     assert finish.message.endswith("because; 2 of its processes had to be killed")
+    # Only a run that was stopped from outside can have been stopped for trouble with the provider.
+    lost = ending.judged(
+        ending.finished, lambda said: Trouble.SERVER if "because" in said else None
+    )
+    expected = (
+        (AgentEnd.FINISHED, None)
+        if ended is Ended.EXITED
+        else (*(AgentEnd.OUTAGE, Trouble.SERVER),)
+    )
+    assert (lost.end, lost.trouble) == expected
+    assert ending.judged(ending.finished, lambda _: None) == finish
+
+
+@pytest.mark.parametrize(
+    ("finish", "said"),
+    [
+        (_ENDING.finished(), (AgentEnd.FINISHED, "Thing finished after 1.5 s")),
+        (_ENDING.stopped("enough"), (AgentEnd.BUDGET, "Thing stopped after 1.5 s: enough")),
+        (
+            _ENDING.gave_up(Trouble.SERVER, "boom", ", HTTP 500"),
+            (AgentEnd.OUTAGE, "Thing gave up after 1.5 s: server, HTTP 500: boom"),
+        ),
+        (
+            _ENDING.gave_up(Trouble.REQUEST, "too long"),
+            (AgentEnd.ERROR, "Thing gave up after 1.5 s: request: too long"),
+        ),
+        (_ENDING.gave_up(None, "stuck"), (AgentEnd.ERROR, "Thing gave up after 1.5 s: stuck")),
+        (
+            _ENDING.failed(", with no answer"),
+            (AgentEnd.ERROR, "Thing exited with status 3 after 1.5 s, with no answer"),
+        ),
+        (
+            _ENDING.failed("", "why"),
+            (AgentEnd.ERROR, "Thing exited with status 3 after 1.5 s: why"),
+        ),
+    ],
+)
+def test_every_end_is_told_in_one_form(finish: Finish, said: tuple[AgentEnd, str]) -> None:
+    assert (finish.end, finish.message) == said
 
 
 # --- events and limits ------------------------------------------------------------------------
