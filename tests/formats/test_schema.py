@@ -26,6 +26,7 @@ from trialbook.model.lock import Lock
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import Plan
 from trialbook.model.regrade import Regrade
+from trialbook.model.review import Reconciliation, Review
 from trialbook.model.suite import Contamination, Limits, Split
 from trialbook.model.trajectory import Trajectory
 from trialbook.model.trial import Trial
@@ -42,6 +43,8 @@ RECORDS = {
     "incident_closing": ClosedIncident,
     "regrade": Regrade,
     "generation": Generation,
+    "review": Review,
+    "reconciliation": Reconciliation,
 }
 
 

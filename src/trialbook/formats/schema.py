@@ -34,6 +34,8 @@ RECORD_KINDS = (
     "incident_closing",
     "regrade",
     "generation",
+    "review",
+    "reconciliation",
 )
 """What the program writes."""
 

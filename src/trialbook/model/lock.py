@@ -8,7 +8,7 @@ from typing import Any
 
 from trialbook.model.digest import sha256
 from trialbook.model.paths import text_to_path
-from trialbook.model.plan import Plan, Runner
+from trialbook.model.plan import Plan, PlannedJudgement, Runner
 from trialbook.model.suite import DEFAULT_SANDBOX, Comparison, Limits
 from trialbook.model.validation import MatrixRow
 
@@ -26,6 +26,7 @@ class LockedRules:
     limits_are_failures: bool
     rerun: dict[str, int | None]
     compare: Comparison | None
+    judgement: PlannedJudgement | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +147,7 @@ def disagreements(lock: Lock, plan: Plan) -> list[Difference]:
     named = {"suite": (lock.suite, plan.suite), "protocol": (lock.protocol, plan.protocol)}
     rules = {
         name: (getattr(lock.rules, name), getattr(plan, name))
-        for name in ("accept", "limits_are_failures", "compare")
+        for name in ("accept", "limits_are_failures", "compare", "judgement")
     }
     # A plan adds that cancelled trials may always be run again.
     rerun = {"rerun": (lock.rules.rerun, {k: plan.rerun.get(k) for k in lock.rules.rerun})}

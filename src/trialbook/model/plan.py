@@ -106,7 +106,8 @@ class PlannedTask:
     ``source`` says in words where the snapshot came from, ``tree`` is its git tree id.
     ``digest`` covers ``files`` (path relative to the ledger's root to sha256). ``toolchain`` is
     what it needs to run; None if nothing, or if it was not recorded. ``scope`` has patterns of the
-    paths that an answer is expected to touch.
+    paths that an answer is expected to touch. ``controls`` are the answers of known worth that may
+    be among what people review: ``reference``, or ``near-miss:<name>``.
     """
 
     category: str
@@ -124,6 +125,25 @@ class PlannedTask:
     expected_outcomes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     toolchain: PlannedToolchain | None = None
     scope: tuple[str, ...] = ()
+    controls: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedJudgement:
+    """How people judge the run's trials, as `trialbook.model.suite.Judgement`.
+
+    ``rubric_sha256`` is the digest of the rubric's file.
+    """
+
+    rubric: str
+    rubric_sha256: str
+    reviewers: int
+    third: str | None
+    controls: float
+    repeats: float
+    shown: tuple[str, ...]
+    reviewed: str
+    usd_per_hour: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,6 +247,7 @@ class Plan:
     jobs: int
     accept: str
     compare: Comparison | None
+    judgement: PlannedJudgement | None = None
     rerun: dict[str, int | None]
     limits_are_failures: bool
     suite_tasks: int | None = None

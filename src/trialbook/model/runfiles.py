@@ -11,6 +11,8 @@ does not know is none of the program's.
 | ``<trial>/amendments/<id>.json`` | a correction of the trial by a person; any time later |
 | ``<trial>/regrades/<id>/<grader>.json`` | a later grade; in the commit of ``regrades/<id>.json`` |
 | ``<trial>/reviews/<reviewer>.yaml`` | a person's review |
+| ``<trial>/reconciliations/<id>.yaml`` | what reviewers made of where they did not agree |
+| ``reviews/<reviewer>/<packet>.yaml`` | a person's review of a packet; it names no trial |
 | ``regrades/<id>.json`` | what grading again came to, for the whole run |
 | ``incidents/<id>.yaml`` | an incident, as opened |
 | ``incidents/<id>.closed-<n>.yaml`` | how it was closed, ``<n>`` being six hexadecimal digits |
@@ -41,11 +43,19 @@ SESSIONS = "sessions"
 AMENDMENTS = "amendments"
 REGRADES = "regrades"
 INCIDENTS = "incidents"
+REVIEWS = "reviews"
+RECONCILIATIONS = "reconciliations"
 GENERATIONS = "results"
 GENERATION = "generation.json"
 
 ID_PATTERN = r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{6}"
 """A name that is unique without coordination, and sorts by time to the second."""
+
+REVIEWER_PATTERN = r"[a-z0-9][a-z0-9_-]{0,39}"
+"""What a reviewer may be called."""
+
+PACKET_PATTERN = r"[0-9a-f]{12}"
+"""The name of a packet."""
 
 _NAME = r"[^/]+"
 _TRIAL = rf"(?P<trial>{_NAME}/{_NAME}/r[1-9][0-9]*(?:\.rerun[1-9][0-9]*)?)"
@@ -62,6 +72,8 @@ class FileKind(StrEnum):
     ARTIFACT = "artifact"
     AMENDMENT = "amendment"
     REVIEW = "review"
+    PACKET_REVIEW = "packet_review"
+    RECONCILIATION = "reconciliation"
     REGRADED_GRADE = "regraded_grade"
     REGRADE = "regrade"
     INCIDENT = "incident"
@@ -79,8 +91,8 @@ class FileKind(StrEnum):
 class Place:
     """A known path: what it is, and the parts of its name that mean something.
 
-    ``trial`` is the trial's folder in the run; ``id`` that of a correction; ``name`` a grader, a
-    reviewer or an artifact's path in the trial's folder. What does not apply is empty.
+    ``trial`` is the trial's folder in the run; ``id`` that of a correction, or a packet's; ``name``
+    a grader, a reviewer or an artifact's path in the trial's folder. What does not apply is empty.
     """
 
     kind: FileKind
@@ -104,8 +116,16 @@ _PLACES = tuple(
         (FileKind.TRIAL, rf"{_TRIAL}/trial\.json"),
         (FileKind.AMENDMENT, rf"{_TRIAL}/amendments/{_ID}\.json"),
         (FileKind.REVIEW, rf"{_TRIAL}/reviews/(?P<name>{_NAME})\.yaml"),
+        (
+            FileKind.PACKET_REVIEW,
+            rf"reviews/(?P<name>{REVIEWER_PATTERN})/(?P<id>{PACKET_PATTERN})\.yaml",
+        ),
+        (FileKind.RECONCILIATION, rf"{_TRIAL}/reconciliations/{_ID}\.yaml"),
         (FileKind.REGRADED_GRADE, rf"{_TRIAL}/regrades/{_ID}/(?P<name>{_NAME})\.json"),
-        (FileKind.ARTIFACT, rf"{_TRIAL}/(?!amendments/|regrades/|reviews/)(?P<name>.+)"),
+        (
+            FileKind.ARTIFACT,
+            rf"{_TRIAL}/(?!amendments/|regrades/|reviews/|reconciliations/)(?P<name>.+)",
+        ),
     )
 )
 
@@ -145,6 +165,16 @@ def regrade_path(name: str) -> str:
 def regraded_grade(name: str, grader: str) -> str:
     """Where a later grade is, in the trial's folder."""
     return f"{REGRADES}/{name}/{grader}.json"
+
+
+def review_path(reviewer: str, packet: str) -> str:
+    """Where a person's review of a packet is."""
+    return f"{REVIEWS}/{reviewer}/{packet}.yaml"
+
+
+def reconciliation_path(trial: str, name: str) -> str:
+    """Where a reconciliation of a trial's reviews is."""
+    return f"{trial}/{RECONCILIATIONS}/{name}.yaml"
 
 
 def incident_path(name: str) -> str:

@@ -304,6 +304,31 @@ class Comparison:
     looks: tuple[int, ...] = ()
 
 
+ACCEPTED_BY_TESTS, ALL = "accepted_by_tests", "all"
+"""Which trials people review: those that tests and checks do not rule out, or every one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """How people judge what came out, fixed beforehand.
+
+    ``rubric`` names a version (``merge@1``). ``reviewers`` is how many people answer it for each
+    item, each alone; ``third`` may decide where they do not agree. ``controls`` and ``repeats`` are
+    shares of the trials: that many packets more hold answers of known worth, and that many come
+    twice. ``shown`` are the graders whose checks a packet shows. ``usd_per_hour`` is what an hour
+    of a reviewer costs; None where that is not to be put in money.
+    """
+
+    rubric: str
+    reviewers: int = 2
+    third: str | None = None
+    controls: float = 0.10
+    repeats: float = 0.10
+    shown: tuple[str, ...] = ()
+    reviewed: str = ACCEPTED_BY_TESTS
+    usd_per_hour: float | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suite:
     """A folder of tasks with one purpose and the one decision its results should answer.
@@ -330,6 +355,7 @@ class Suite:
     rerun: dict[str, int | None] = field(default_factory=dict)
     outages: OutagePolicy = field(default_factory=OutagePolicy)
     compare: Comparison | None = None
+    judgement: Judgement | None = None
     waivers: tuple[Waiver, ...] = ()
     severities: dict[str, SightingSeverity] = field(default_factory=dict)
     description: str = ""

@@ -39,6 +39,7 @@ from trialbook.model.suite import (
 from trialbook.registry import Registry
 from trialbook.storage.committed import Committed
 from trialbook.storage.files import read_regular
+from trialbook.storage.suite_judgement import planned_judgement
 
 LOCKS_FOLDER = "locks"
 
@@ -105,6 +106,7 @@ def freeze(root: Path, suite: Suite, registry: Registry) -> Frozen:
             limits_are_failures=suite.limits_are_failures,
             rerun=dict(suite.rerun),
             compare=suite.compare,
+            judgement=planned_judgement(root, suite),
         ),
         graders=_graders(suite, registry),
         tasks={task.name: _task(task, suite) for task in suite.tasks},

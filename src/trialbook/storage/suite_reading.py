@@ -20,7 +20,7 @@ from trialbook.model.paths import path_to_text
 from trialbook.registry import Registry
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-_RESERVED = frozenset({"incidents", "plan.json", "report.md", "results.csv"})
+_RESERVED = frozenset({"incidents", "plan.json", "report.md", "results.csv", "reviews"})
 
 # `tasks/<task>` is a task's folder.
 _TASK_DEPTH = 2

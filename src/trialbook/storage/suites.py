@@ -31,6 +31,7 @@ from trialbook.storage.suite_configurations import (
     check_configuration,
     configuration_files,
 )
+from trialbook.storage.suite_judgement import REVIEW, build_judgement, check_judgement
 from trialbook.storage.suite_reading import Reading, mapping_of, name_fault, value_of
 from trialbook.storage.suite_sources import (
     build_reference,
@@ -187,6 +188,8 @@ def _check_suite(reading: Reading, document: Document, tasks: Sequence[TaskFile]
     _check_expected(reading, document, tasks)
     _check_comparison(reading, document, [item for item in listed if isinstance(item, str)])
     _check_policy(reading, document, tasks)
+    shared = sorted(set.intersection(*map(_graders, tasks))) if tasks else []
+    check_judgement(reading, document, shared)
     check_waivers(reading, document, {task.name: task.document for task in tasks})
 
 
@@ -243,6 +246,11 @@ def _check_policy(reading: Reading, document: Document, tasks: Sequence[TaskFile
         reading.at(document, pointer, error.message, hint, offset=error.position)
         return
     for grader in sorted(policy.graders):
+        if grader == REVIEW:
+            if "judgement" not in mapping_of(document):
+                message = "`review` is the verdict of people, and nothing says who reviews"
+                reading.at(document, pointer, message, "add `judgement: {rubric: merge@1}`")
+            continue
         without = [task for task in tasks if grader not in _graders(task)]
         if without:
             used = {name for task in tasks for name in _graders(task)}
@@ -284,6 +292,7 @@ def _build(found: _Found, document: Document) -> Suite:
         rerun=dict(written.get("rerun", {})),
         outages=_outages(written),
         compare=_comparison(compare) if compare else None,
+        judgement=build_judgement(written),
         waivers=build_waivers(document),
         severities={
             kind: SightingSeverity(said) for kind, said in written.get("sightings", {}).items()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import IntEnum
 
-from trialbook.model.runfiles import GENERATIONS, INCIDENTS, REGRADES, rerun_of
+from trialbook.model.runfiles import GENERATIONS, INCIDENTS, REGRADES, REVIEWS, rerun_of
 
 
 class Level(IntEnum):
@@ -25,7 +25,7 @@ class Level(IntEnum):
     INSIDE = 11
 
 
-_NO_TASKS = frozenset(name.encode() for name in (GENERATIONS, INCIDENTS, REGRADES))
+_NO_TASKS = frozenset(name.encode() for name in (GENERATIONS, INCIDENTS, REGRADES, REVIEWS))
 
 
 def _below_root(name: bytes) -> Level | None:

@@ -34,6 +34,7 @@ from trialbook.model.toolchain import PlannedToolchain
 from trialbook.process import git_version
 from trialbook.registry import Registry
 from trialbook.storage.redact import SHORTEST
+from trialbook.storage.suite_judgement import controls_of, planned_judgement
 from trialbook.system import System, timestamp
 from trialbook.workflow.clients import find_clients
 from trialbook.workflow.held_out import allowed, openings
@@ -123,6 +124,7 @@ def make_plan(
         jobs=request.jobs or min(os.cpu_count() or 1, 4),
         accept=suite.accept,
         compare=suite.compare,
+        judgement=planned_judgement(root, suite),
         rerun=_ALWAYS_RERUN | suite.rerun,
         limits_are_failures=suite.limits_are_failures,
         suite_tasks=len(whole.tasks),
@@ -370,6 +372,7 @@ def _planned_task(
         files=dict(sorted(task.files.items())),
         toolchain=toolchain,
         scope=task.scope,
+        controls=controls_of(task) if suite.judgement is not None else (),
     )
 
 
