@@ -7,12 +7,10 @@ record stays as `Reader.trials` gives it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from trialbook.errors import UserError
-from trialbook.formats.authored import parse_document
-from trialbook.formats.records import RecordError, from_plain
-from trialbook.formats.schema import check_schema, load_schema
+from trialbook.formats.records import RecordError
 from trialbook.model.amendment import Amendment
 from trialbook.model.generation import Generation
 from trialbook.model.grade import Grade
@@ -28,6 +26,7 @@ from trialbook.model.runfiles import (
     place_of,
 )
 from trialbook.model.standing import Standing, standing_of
+from trialbook.storage.authored_records import read_authored
 from trialbook.storage.reader import Reader
 from trialbook.storage.runname import RunRef
 
@@ -171,7 +170,7 @@ def read_opening(data: bytes, shown: str) -> OpenedIncident:
     Raises:
         RecordError: it cannot be read as one.
     """
-    return _checked(data, shown, OpenedIncident, "incident")
+    return read_authored(data, shown, OpenedIncident, "incident")
 
 
 def read_closing(data: bytes, shown: str) -> ClosedIncident:
@@ -180,18 +179,4 @@ def read_closing(data: bytes, shown: str) -> ClosedIncident:
     Raises:
         RecordError: it cannot be read as one.
     """
-    return _checked(data, shown, ClosedIncident, "incident_closing")
-
-
-def _checked(data: bytes, shown: str, kind: type[T], schema: str) -> T:
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        raise RecordError(f"{shown}: not UTF-8: {error}") from error
-    document, problems = parse_document(text, shown)
-    if document is not None and not problems:
-        problems = check_schema(document, load_schema(schema))
-    if document is None or problems:
-        raise RecordError("; ".join(map(str, problems)))
-    value: Any = document.data
-    return from_plain(kind, value, shown)
+    return read_authored(data, shown, ClosedIncident, "incident_closing")
