@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from trialbook.formats.diff import FileDiff, Line
 from trialbook.reporting.wording import number_of, size
-from trialbook.site.diff import FileDiff, Line
 
 # Files longer than this are folded; lines beyond the page's whole are left out, and said so.
 _FOLD_LINES = 400

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trialbook.api import Page
+from trialbook.formats.diff import FileDiff, parse_diff
 from trialbook.formats.records import plain
 from trialbook.formats.visible import decode
 from trialbook.model.evidence import KINDS, LEAKS, Sighting
@@ -24,7 +25,6 @@ from trialbook.reporting.trial_facts import TrialFacts
 from trialbook.reporting.wording import duration, network_said, size, words
 from trialbook.site.addresses import run_page, suite_page, trial_page
 from trialbook.site.corrections_figure import trial_corrections
-from trialbook.site.diff import FileDiff, parse_diff
 from trialbook.site.diff_figure import diff_figure, readable
 from trialbook.site.figures import cell_figure, outcome_figure, trial_link, when
 from trialbook.site.text import excerpt

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.recorded import HOSTILE_PATCH, PATCH
 
-from trialbook.site.diff import FileDiff, parse_diff
+from trialbook.formats.diff import FileDiff, parse_diff
 from trialbook.site.diff_figure import diff_figure, readable
 
 
