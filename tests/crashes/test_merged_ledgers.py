@@ -158,6 +158,25 @@ def test_a_slot_that_both_run_again_is_merged_up_to_there_as_the_page_on_merging
 
 
 @pytest.mark.slow
+def test_a_rerun_waits_for_the_merge_of_what_was_fetched(origin: World) -> None:
+    a, b = clone(origin, "a"), clone(origin, "b")
+    (run,) = origin.runs()
+    correct(a, "the provider was down", run)
+    b.git("fetch", "-q", str(a.ledger), "HEAD:refs/remotes/a/main")
+    merge(b, "a/main")
+    a.run("rerun", run, check=0)
+    b.git("fetch", "-q", str(a.ledger), "HEAD:refs/remotes/a/main")
+    refused = b.run("rerun", run, check=2).err
+    assert "a/main has 1 trial of" in refused
+    assert "r2.rerun1" in refused
+    merge(b, "a/main")
+    # Nothing is left to do, and that is told by the plan's policy, not by the branch.
+    assert "may be run again" in b.run("rerun", run, check=2).err
+    check_clean(b)
+    b.run("verify", check=0)
+
+
+@pytest.mark.slow
 def test_one_run_that_both_go_on_with_after_a_crash_is_the_one_thing_that_cannot_merge(
     world: World,
 ) -> None:
@@ -174,6 +193,11 @@ def test_one_run_that_both_go_on_with_after_a_crash_is_the_one_thing_that_cannot
     a.git("branch", "planned", planned)
     b = clone(a, "b")
     b.git("reset", "-q", "--hard", "origin/planned")
+    # Whoever has fetched the other's trials is kept from it.
+    refused = b.run("resume", first, check=2).err
+    assert "origin/main has" in refused
+    assert "`git merge origin/main` first" in refused
+    b.git("remote", "remove", "origin")
     b.run("resume", first, check=0)
     push(b, a, "other")
     done = subprocess.run(

@@ -9,6 +9,7 @@ from trialbook.cli.ending import show_ending
 from trialbook.cli.progress import observer
 from trialbook.registry import Registry
 from trialbook.storage.reader import Reader
+from trialbook.workflow.elsewhere import refuse_if_ahead_elsewhere
 from trialbook.workflow.evaluate import Bench, resume_run
 from trialbook.workflow.planned_suite import suite_of_plan
 from trialbook.workflow.rerun import Rerun, RerunRequest
@@ -36,6 +37,7 @@ def command(
     registry = Registry()
     reader = Reader.open(root)
     ref = reader.resolve_run(run)
+    refuse_if_ahead_elsewhere(root, ref)
     suite = suite_of_plan(reader.plan(ref), root, registry)
     choose = Rerun(run=ref, request=RerunRequest(slots=slots, incident=incident))
     with observer(context) as watching:

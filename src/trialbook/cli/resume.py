@@ -9,6 +9,7 @@ from trialbook.cli.ending import show_ending
 from trialbook.cli.progress import observer
 from trialbook.registry import Registry
 from trialbook.storage.reader import Reader
+from trialbook.workflow.elsewhere import refuse_if_ahead_elsewhere
 from trialbook.workflow.evaluate import Bench, bring_into_step, resume_run
 from trialbook.workflow.planned_suite import suite_of_plan
 
@@ -28,6 +29,7 @@ def command(context: Context, *, run: str, as_json: bool) -> int:
     registry = Registry()
     reader = Reader.open(root)
     ref = reader.resolve_run(run)
+    refuse_if_ahead_elsewhere(root, ref)
     # This much can be repaired even where the suite is not what the plan froze any more.
     bring_into_step(root, context.system, ref)
     suite = suite_of_plan(reader.plan(ref), root, registry)
