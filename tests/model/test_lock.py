@@ -22,7 +22,7 @@ from trialbook.model.lock import (
 )
 from trialbook.model.paths import path_to_text
 from trialbook.model.plan import Runner
-from trialbook.model.suite import Limits
+from trialbook.model.suite import Comparison, Limits
 
 
 def entry(data: bytes, mode: str = "100644") -> str:
@@ -222,3 +222,30 @@ def test_a_plan_reads_through_links_that_a_lock_keeps_as_links() -> None:
     assert disagreements(replace(lock, files=files), plan)
     linked = files | {"suites/demo/link": f"120000 {'2' * 64}"}
     assert disagreements(replace(lock, files=linked), plan) == []
+
+
+SIDES = Comparison(baseline="current", candidate="cheap")
+MARGIN = replace(SIDES, margin=0.1, because="one in ten")
+
+
+@pytest.mark.parametrize(
+    ("locked", "planned", "agrees"),
+    [
+        (None, SIDES, True),
+        (SIDES, replace(MARGIN, looks=(1,)), True),
+        (MARGIN, replace(MARGIN, looks=(1, 2)), True),
+        (MARGIN, replace(MARGIN, margin=0.2), False),
+        (MARGIN, replace(MARGIN, because="because"), False),
+        (replace(SIDES, looks=(1,)), SIDES, False),
+        (SIDES, replace(SIDES, alpha=0.1), False),
+        (SIDES, replace(SIDES, candidate="other"), False),
+        (SIDES, None, False),
+    ],
+)
+def test_a_plan_may_fill_what_a_lock_leaves_open_about_comparing_and_change_nothing(
+    locked: Comparison | None, planned: Comparison | None, *, agrees: bool
+) -> None:
+    plan = make_plan()
+    lock = lock_of(replace(plan, compare=locked))
+    found = disagreements(lock, replace(plan, compare=planned))
+    assert [one.where for one in found] == ([] if agrees else ["compare"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from trialbook.model.digest import sha256
@@ -141,14 +141,17 @@ def differences(before: Lock | Frozen, frozen: Frozen) -> list[Difference]:
 def disagreements(lock: Lock, plan: Plan) -> list[Difference]:
     """Where a plan that says it is locked does not say what its lock says.
 
-    A plan may leave out tasks and configurations, and choose how many repetitions there are.
+    A plan may leave out tasks and configurations, choose how many repetitions there are, and
+    declare a margin and looks where the suite declares none.
     """
     found: list[Difference] = []
     named = {"suite": (lock.suite, plan.suite), "protocol": (lock.protocol, plan.protocol)}
     rules = {
         name: (getattr(lock.rules, name), getattr(plan, name))
-        for name in ("accept", "limits_are_failures", "compare", "judgement")
+        for name in ("accept", "limits_are_failures", "judgement")
     }
+    if not _fills(lock.rules.compare, plan.compare):
+        rules["compare"] = (lock.rules.compare, plan.compare)
     # A plan adds that cancelled trials may always be run again.
     rerun = {"rerun": (lock.rules.rerun, {k: plan.rerun.get(k) for k in lock.rules.rerun})}
     for name, (locked, planned) in (named | rules | rerun).items():
@@ -168,6 +171,19 @@ def disagreements(lock: Lock, plan: Plan) -> list[Difference]:
         if not _is_locked(lock, path, digest)
     ]
     return found
+
+
+def _fills(locked: Comparison | None, planned: Comparison | None) -> bool:
+    """Whether a plan compares as was locked, or fills only what was left open."""
+    if locked is None or planned is None:
+        return locked is None
+    open_margin = locked.margin is None and not locked.because
+    return locked == replace(
+        planned,
+        margin=None if open_margin else planned.margin,
+        because="" if open_margin else planned.because,
+        looks=planned.looks if locked.looks else (),
+    )
 
 
 def _is_locked(lock: Lock, path: str, digest: str) -> bool:
