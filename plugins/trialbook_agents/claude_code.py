@@ -11,6 +11,7 @@ from trialbook.api import (
     Assignment,
     Client,
     EnvironmentProblem,
+    JudgeReply,
     PriceTable,
     ProcessResult,
     Spawn,
@@ -34,6 +35,7 @@ from trialbook_agents.clients import (
     package_of,
 )
 from trialbook_agents.jsonl import MOST_BYTES, Tail, read_records
+from trialbook_agents.judging import claude_asked, claude_reply
 from trialbook_agents.meter import Meter
 from trialbook_agents.parameters import (
     ARGUMENTS,
@@ -145,6 +147,11 @@ class ClaudeCodeAgent:
             stop_when=_token_watch(assignment, folder),
         )
         return _result(assignment, process, folder)
+
+    def judge(self, assignment: Assignment, schema: Mapping[str, Any]) -> JudgeReply:
+        """Ask for one JSON value; the client has the model call a tool with it."""
+        result = self.run(claude_asked(assignment, schema))
+        return claude_reply(result, read_records(assignment.output / "stdout.txt"))
 
 
 def _program(parameters: Mapping[str, Any]) -> Path | None:

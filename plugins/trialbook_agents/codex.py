@@ -16,6 +16,7 @@ from trialbook.api import (
     Denial,
     EnvironmentProblem,
     EventKind,
+    JudgeReply,
     PriceTable,
     ProcessResult,
     Spawn,
@@ -41,6 +42,7 @@ from trialbook_agents.codex_record import read_codex
 from trialbook_agents.codex_run import CodexRun, usage_of
 from trialbook_agents.codex_stream import RECONNECTING
 from trialbook_agents.jsonl import MOST_BYTES, Tail, parse_line, read_records
+from trialbook_agents.judging import codex_asked, file_reply
 from trialbook_agents.meter import Meter
 from trialbook_agents.parameters import (
     ARGUMENTS,
@@ -156,6 +158,11 @@ class CodexAgent:
             stop_when=_Watch(assignment, folder),
         )
         return _result(assignment, process, folder)
+
+    def judge(self, assignment: Assignment, schema: Mapping[str, Any]) -> JudgeReply:
+        """Ask for one JSON value. The server is to enforce the form; the client does not."""
+        asked, answer = codex_asked(assignment, schema)
+        return file_reply(self.run(asked), answer, "its last message")
 
 
 def _program(parameters: Mapping[str, Any]) -> Path | None:

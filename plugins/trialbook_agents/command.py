@@ -13,8 +13,10 @@ from trialbook.api import (
     Assignment,
     Ended,
     EnvironmentProblem,
+    JudgeReply,
     ProcessResult,
 )
+from trialbook_agents.judging import cut_off, file_reply
 
 PLACEHOLDERS = (
     "workspace",
@@ -129,6 +131,14 @@ class CommandAgent:
             return AgentResult(end=AgentEnd.ENVIRONMENT, message=problem.message)
         process = assignment.start(argv, stdin=assignment.prompt_file if way == "stdin" else None)
         return judge(process, parameters.get("success_codes", [0]))
+
+    def judge(self, assignment: Assignment, schema: Mapping[str, Any]) -> JudgeReply:
+        """Ask for one JSON value: the whole of what the command prints; the prompt has the form."""
+        del schema
+        result = self.run(assignment)
+        if cut_off(result):
+            return JudgeReply(result=result, missing="what it printed was cut at the limit")
+        return file_reply(result, assignment.output / "stdout.txt", "what it printed")
 
 
 def fill(template: list[str], values: Mapping[str, str | None]) -> list[str]:

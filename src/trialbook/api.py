@@ -22,7 +22,7 @@ from trialbook.formats.authored import parse_document, read_document
 from trialbook.formats.document import Document
 from trialbook.formats.patch_folder import apply_patch_to_folder
 from trialbook.formats.schema import check_schema, load_schema
-from trialbook.model.agent import AgentEnd, AgentResult
+from trialbook.model.agent import AgentEnd, AgentResult, JudgeReply
 from trialbook.model.client import (
     Claim,
     ClaimKind,
@@ -75,6 +75,7 @@ __all__ = [
     "Grader",
     "GraderStart",
     "ImageSource",
+    "JudgeReply",
     "Limits",
     "Network",
     "Page",
@@ -227,6 +228,12 @@ class Agent(Protocol):
     whose client is missing, or is not the one that the configuration pins, is then refused before
     it starts. And ``enforces(model, prices) -> Iterable[str]``: the names of the `Limits` that it
     keeps with a model, by the client's own means or by `Start`'s ``stop_when``.
+
+    One that can also judge has ``judge(assignment, schema) -> JudgeReply``. The workspace is empty
+    then, the prompt holds all there is, and the answer is one JSON value that is meant to fit the
+    schema, a mapping of JSON Schema whose properties are all required. The client works on nothing
+    and gets no tools, as far as it can do without. What it answers is checked by who asked: an
+    adapter passes it on as it is, and says so where there is none. It never asks again by itself.
     """
 
     name: str

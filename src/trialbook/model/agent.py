@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from trialbook.model.client import Claim, Denial, Trouble
 from trialbook.model.process import ProcessResult
@@ -48,3 +49,17 @@ class AgentResult:
     denied: tuple[Denial, ...] = ()
     claims: tuple[Claim, ...] = ()
     trajectory: Trajectory | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeReply:
+    """What a client answered that was asked for one JSON value.
+
+    ``result`` says how its run ended. ``answer`` is the value, as the client gave it: nobody has
+    checked it. Without one, ``missing`` says what there was in its place, and ``said`` is that.
+    """
+
+    result: AgentResult
+    answer: Any = None
+    said: str = ""
+    missing: str = ""
