@@ -41,6 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "report": ("trialbook.cli.report", "Print what a run came to, as Markdown, CSV or JSON."),
     "rerun": ("trialbook.cli.rerun", "Run slots again that ended without a valid execution."),
     "resume": ("trialbook.cli.resume", "Continue a run that was interrupted or killed."),
+    "rubric": ("trialbook.cli.rubric", "List, show and check rubrics, or begin a new version."),
     "show": ("trialbook.cli.show", "Show a run or a trial."),
     "site": ("trialbook.cli.site", "Build or serve the static site."),
     "status": ("trialbook.cli.status", "List the runs of this ledger."),

@@ -76,6 +76,12 @@ def rubric_files(root: Path) -> list[RubricFile]:
     return sorted(found, key=lambda file: (file.name, file.version))
 
 
+def rubric_path(reference: str) -> str:
+    """Where the version that a reference names has to be, from the ledger's root down."""
+    name, _, version = reference.partition("@")
+    return f"{RUBRICS_FOLDER}/{name}/v{version}.md"
+
+
 def rubric_file(root: Path, reference: str) -> RubricFile | None:
     """The file that a reference names; None if it is not there."""
     return next((file for file in rubric_files(root) if file.reference == reference), None)

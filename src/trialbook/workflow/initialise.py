@@ -10,6 +10,7 @@ from trialbook.registry import Registry
 from trialbook.storage.files import write_atomic
 from trialbook.storage.repository import Repository
 from trialbook.storage.scaffold import new_suite
+from trialbook.storage.shipped_rubrics import shipped_rubrics
 
 EXAMPLE_SUITE = "example"
 _ON_PATH = "trialbook"
@@ -71,7 +72,10 @@ A trialbook ledger: suites of tasks for coding agents, and the record of every t
 _IGNORE = "/site/_build/\n"
 _ATTRIBUTES = "# The bytes of records are evidence: git must never convert them.\nruns/** -text\n"
 _RUNS = "Written by trialbook, one commit a trial. Nothing here is ever edited or removed.\n"
-_RUBRICS = "Versioned questions for reviewers and judges: `<rubric>/v<N>.md`.\n"
+_RUBRICS = """\
+Versioned questions for reviewers and judges: `<rubric>/v<N>.md`. A version that was used never
+changes; `trialbook rubric new NAME` begins the next one.
+"""
 _SITE = """\
 title: {name}
 description: What our coding agents can do with our work.
@@ -106,6 +110,7 @@ def init_ledger(folder: Path, registry: Registry, program: str = _ON_PATH) -> Ne
         "runs/README.md": _RUNS,
         "rubrics/README.md": _RUBRICS,
         "site/site.yaml": _SITE.format(name=name),
+        **shipped_rubrics(),
     }
     _refuse_clashes(folder, [*files, "suites"])
     folder.mkdir(parents=True, exist_ok=True)
