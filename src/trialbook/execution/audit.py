@@ -15,16 +15,12 @@ from pathlib import Path
 from types import MappingProxyType
 
 from trialbook.errors import TrialbookError
+from trialbook.execution.audit_content import Content
 from trialbook.execution.baseline import BASELINE_REF, BRANCH
 from trialbook.formats.git_index import IndexEntry
 from trialbook.model.paths import path_to_text
-from trialbook.model.treepath import leaving_links
 from trialbook.model.trial import AuditRow
 from trialbook.storage.files import read_regular
-from trialbook.storage.folders import IdsOnly, tree_of_folder
-from trialbook.storage.object_ids import object_ids
-from trialbook.storage.raw_objects import RawObjects, entry_of
-from trialbook.storage.repository import DIRECTORY, CommitInfo, Store
 
 _SHOWN = 5
 _SETTINGS = {
@@ -65,7 +61,7 @@ def audit(
     inside = _GitFolder(git)
     for rule, findings in _GIT_RULES.items():
         rows.append(_checked(rule, partial(findings, inside)) if is_folder else _unseen(rule))
-    look = _Content(workspace, git, commit, written)
+    look = Content(workspace, git, commit, written)
     for rule, finding in look.rules().items():
         rows.append(_checked(rule, finding) if is_folder else _unseen(rule))
     links = look.links()
@@ -258,121 +254,3 @@ _GIT_RULES: dict[str, Callable[[_GitFolder], list[str]]] = {
     "special_files": _no_regular,
     "files": _unknown_files,
 }
-
-
-class _Content:
-    """The rules about objects and about the files of the workspace itself."""
-
-    def __init__(
-        self, workspace: Path, git: Path, commit: str, written: Mapping[bytes, IndexEntry]
-    ) -> None:
-        self._git = git
-        self._commit = commit
-
-        def unread(path: bytes, status: os.stat_result) -> str | None:
-            entry = written.get(path)
-            return entry.oid if entry is not None and _same(entry.status, status) else None
-
-        self._found = tree_of_folder(
-            IdsOnly(), workspace, skip_top=frozenset({b".git"}), unread=unread
-        )
-        self._paths = dict(_walk(os.fsencode(workspace)))
-
-    def rules(self) -> dict[str, Callable[[], list[str]]]:
-        """The rules that need the repository, by name."""
-        return {
-            "baseline": self._baseline,
-            "objects": self._objects,
-            "extra_files": self._extra_files,
-            "tree": self._tree,
-        }
-
-    def links(self) -> list[str]:
-        """Every symlink that leaves the workspace."""
-        targets = {path: target for path, target in self._paths.items() if target is not None}
-        return [
-            f"{path_to_text(path)} -> {path_to_text(targets[path])}"
-            for path in leaving_links(targets)
-        ]
-
-    def _baseline(self) -> list[str]:
-        wrong = []
-        for ref in (BRANCH, BASELINE_REF):
-            data = read_regular(self._git / ref)
-            if data is None or data.strip() != self._commit.encode():
-                wrong.append(f"{ref} is not the baseline commit")
-        if self._baseline_commit.parents:
-            wrong.append("the baseline commit has parents")
-        return wrong
-
-    def _objects(self) -> list[str]:
-        wanted = {self._commit} | self._baseline_files[0]
-        found = object_ids(self._git / "objects")
-        extra = [f"{oid} does not belong to the baseline" for oid in sorted(found - wanted)]
-        return extra + [f"{oid} is missing" for oid in sorted(wanted - found)]
-
-    def _extra_files(self) -> list[str]:
-        extra = self._paths.keys() - self._baseline_files[1]
-        return [path_to_text(path) for path in sorted(extra)]
-
-    @cached_property
-    def _baseline_files(self) -> tuple[set[str], set[bytes]]:
-        """The ids of everything in the baseline's tree, and the paths of its files."""
-        objects = RawObjects(self._git / "objects")
-        oids: set[str] = set()
-        paths: set[bytes] = set()
-        pending = [(b"", bytes.fromhex(self._baseline_commit.tree))]
-        while pending:
-            prefix, tree = pending.pop()
-            oids.add(tree.hex())
-            for name, mode, oid in map(entry_of, objects.tree(tree)):
-                if mode == DIRECTORY:
-                    pending.append((prefix + name + b"/", oid))
-                else:
-                    oids.add(oid.hex())
-                    paths.add(prefix + name)
-        objects.close()
-        return oids, paths
-
-    def _tree(self) -> list[str]:
-        omitted = [f"{file.path}: {file.reason}" for file in self._found.omitted]
-        tree = self._baseline_commit.tree
-        if self._found.tree == tree:
-            return omitted
-        return [f"the files are the tree {self._found.tree}, the baseline's is {tree}", *omitted]
-
-    @cached_property
-    def _baseline_commit(self) -> CommitInfo:
-        store = Store.at(self._git / "objects")
-        try:
-            return store.commit(self._commit)
-        finally:
-            store.close()
-
-
-def _same(one: os.stat_result, other: os.stat_result) -> bool:
-    return (
-        one.st_ino == other.st_ino
-        and one.st_ctime_ns == other.st_ctime_ns
-        and one.st_mtime_ns == other.st_mtime_ns
-        and one.st_size == other.st_size
-        and one.st_mode == other.st_mode
-        and one.st_dev == other.st_dev
-    )
-
-
-def _walk(top: bytes) -> Iterator[tuple[bytes, bytes | None]]:
-    """Every path below a workspace that is no folder, and its target if it is a link."""
-    pending = [(top, b"")]
-    while pending:
-        folder, prefix = pending.pop()
-        with os.scandir(folder) as listing:
-            for entry in listing:
-                path = prefix + entry.name
-                if entry.is_symlink():
-                    yield path, os.readlink(entry.path)  # noqa: PTH115 - names may be no text
-                elif not entry.is_dir(follow_symlinks=False):
-                    if path != b".git":
-                        yield path, None
-                elif path != b".git":
-                    pending.append((entry.path, path + b"/"))

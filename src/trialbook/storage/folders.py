@@ -78,7 +78,6 @@ def tree_of_folder(
     file_limit_bytes: int | None = None,
     skip_top: frozenset[bytes] = frozenset(),
     known: Callable[[bytes], str | None] = lambda _: None,
-    unread: Callable[[bytes, os.stat_result], str | None] | None = None,
 ) -> FolderTree:
     """Store what a folder holds: exact bytes, the executable bit, links as links.
 
@@ -91,12 +90,11 @@ def tree_of_folder(
         skip_top: Names directly in ``folder`` that are passed over in silence.
         known: The blob that is known to be at a path. A file above the limit that is just that
             stays in the tree: leaving it out would look like a deletion.
-        unread: Gives the blob of a file by its path and status, if it need not be read for that.
 
     Raises:
         EnvironmentProblem: ``folder`` itself cannot be read.
     """
-    walk = _Walk(store, file_limit_bytes, known, unread)
+    walk = _Walk(store, file_limit_bytes, known)
     parent, name = os.path.split(os.path.abspath(folder))  # noqa: PTH100 - resolve follows links
     with doing(f"read the folder {folder}"):
         above = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -121,11 +119,9 @@ class _Walk:
         store: Sink,
         file_limit_bytes: int | None,
         known: Callable[[bytes], str | None],
-        unread: Callable[[bytes, os.stat_result], str | None] | None,
     ) -> None:
         self._store = store
         self._known = known
-        self._unread = unread
         self._limit = LARGEST_BLOB_BYTES
         if file_limit_bytes is not None:
             self._limit = min(file_limit_bytes, LARGEST_BLOB_BYTES)
@@ -166,13 +162,13 @@ class _Walk:
     ) -> TreeEntry | None:
         if listed.is_file(follow_symlinks=False):
             try:
-                return self._file(parent, name, path, listed)
+                return self._file(parent, name, path)
             except _Changed:
                 pass  # looked at again, without what the listing says
         status = os.stat(name, dir_fd=parent, follow_symlinks=False)
         if stat.S_ISREG(status.st_mode):
             with contextlib.suppress(_Changed):
-                return self._file(parent, name, path, listed)
+                return self._file(parent, name, path)
             self._omit(path, "changed its kind while it was read")
             return None
         if stat.S_ISLNK(status.st_mode):
@@ -192,14 +188,7 @@ class _Walk:
             inside = self.entries(handle, path + b"/")
         return TreeEntry(name, DIRECTORY, self._store.add_tree(inside)) if inside else None
 
-    def _file(
-        self, parent: int, name: bytes, path: bytes, listed: os.DirEntry[str]
-    ) -> TreeEntry | None:
-        if self._unread is not None:
-            status = listed.stat(follow_symlinks=False)
-            oid = self._unread(path, status)
-            if oid is not None:
-                return TreeEntry(name, _mode(status), oid)
+    def _file(self, parent: int, name: bytes, path: bytes) -> TreeEntry | None:
         try:
             handle, mode = os.open(name, _FILE_FLAGS, dir_fd=parent), None
         except PermissionError:
