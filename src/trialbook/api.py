@@ -33,6 +33,7 @@ from trialbook.model.client import (
     trouble_of_status,
 )
 from trialbook.model.grade import Check, Finding, Grade, GradeStatus, Severity
+from trialbook.model.page import Page
 from trialbook.model.paths import path_to_text, text_to_path
 from trialbook.model.prices import Price, PriceTable, cost_of
 from trialbook.model.process import Command, Ended, ProcessResult, StopWhen
@@ -229,11 +230,9 @@ class Agent(Protocol):
     it starts. And ``enforces(model, prices) -> Iterable[str]``: the names of the `Limits` that it
     keeps with a model, by the client's own means or by `Start`'s ``stop_when``.
 
-    One that can also judge has ``judge(assignment, schema) -> JudgeReply``. The workspace is empty
-    then, the prompt holds all there is, and the answer is one JSON value that is meant to fit the
-    schema, a mapping of JSON Schema whose properties are all required. The client works on nothing
-    and gets no tools, as far as it can do without. What it answers is checked by who asked: an
-    adapter passes it on as it is, and says so where there is none. It never asks again by itself.
+    One that can also judge has ``judge(assignment, schema) -> JudgeReply``: the prompt holds all
+    there is, the workspace is empty, and the answer is one JSON value, meant to fit a JSON Schema.
+    The adapter gives the model no tools, never asks twice, and passes the answer on unchecked.
     """
 
     name: str
@@ -370,22 +369,6 @@ class Executor(Protocol):
 
 
 # --- pages -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
-    """One page of the site: where it goes, which template draws it, and with what.
-
-    ``path`` is relative to the site's root and ends in ``.html``. ``context`` is plain data; the
-    template escapes all of it, and may draw Markdown with ``{{ markdown(text) }}``. A page with a
-    ``navigation`` label is linked under it from every page's header.
-    """
-
-    path: str
-    template: str
-    title: str
-    context: Mapping[str, Any]
-    navigation: str = ""
 
 
 class Pages(Protocol):

@@ -20,7 +20,7 @@ from trialbook.formats.mistakes import mistakes
 SUITE_KINDS = ("suite", "task", "configuration", "checks", "expected")
 """What people write into a suite."""
 
-AUTHORED_KINDS = (*SUITE_KINDS, "prices", "rubric", "site")
+AUTHORED_KINDS = (*SUITE_KINDS, "judge", "prices", "rubric", "site")
 """What people write."""
 
 RECORD_KINDS = (
@@ -96,6 +96,18 @@ def schema_fault(schema: Mapping[str, Any]) -> str:
     except SchemaError as error:
         return error.message
     return ""
+
+
+def schema_mistakes(value: Any, schema: Mapping[str, Any], most: int) -> list[str]:  # noqa: ANN401
+    """What a schema finds wrong with a JSON value that no file holds, each with where; bounded."""
+    found: list[str] = []
+    for error in _validator()(schema).iter_errors(value):
+        where = error.json_path.removeprefix("$").removeprefix(".")[:80]
+        at = f" (at {where})" if where else ""
+        found += (f"{one.message[:200]}{at}" for one in mistakes(error))
+        if len(found) >= most:
+            break
+    return list(dict.fromkeys(found))[:most]
 
 
 def check_schema(

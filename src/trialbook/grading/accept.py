@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from trialbook.model.acceptance import Policy
+from trialbook.model.deciding import COUNTS_AFTER_LIMIT, Answer, decided
 from trialbook.model.evidence import Sighting
-from trialbook.model.grade import Grade, GradeStatus
+from trialbook.model.grade import Grade
 from trialbook.model.outcome import Outcome
 
 GRADED_ANYWAY = "; graded anyway: "
@@ -16,34 +17,31 @@ GRADED_ANYWAY = "; graded anyway: "
 _NAMED = 3
 
 
-def decide(policy: Policy, grades: Mapping[str, Grade]) -> tuple[Outcome, str]:
-    """The outcome of a graded trial, and one sentence that says why.
-
-    Any grader that found the rules broken makes a policy violation. Otherwise, a grader that the
-    policy names and that gave no usable answer makes a grader failure, even where the others would
-    have settled it: what is not known is not accepted and not rejected. Graders that the policy
-    does not name are kept on record and decide nothing.
+def decide(
+    policy: Policy, grades: Mapping[str, Grade], review: str | None = None
+) -> tuple[Outcome, str]:
+    """The outcome of a graded trial, and one sentence that says why: see `decided`.
 
     Args:
         policy: The suite's acceptance policy.
-        grades: Each grade by the name of its grader.
+        grades: Each grade by the name of its grader, judges' grades among them.
+        review: The verdict that people agreed on, if they did.
     """
-    broken = [grade for _, grade in sorted(grades.items()) if grade.status is GradeStatus.VIOLATION]
-    if broken:
-        return Outcome.POLICY_VIOLATION, _all_of(broken)
-    named = sorted(policy.graders)
-    missing = [name for name in named if name not in grades]
-    if missing:
-        return Outcome.GRADER_FAILURE, f"no grade from {', '.join(missing)}"
-    needed = [grades[name] for name in named]
-    failed = [grade for grade in needed if grade.accepted is None]
-    if failed:
-        return Outcome.GRADER_FAILURE, _all_of(failed)
-    answers = {name: grades[name.partition(":")[0]].accepted is True for name in policy.names}
-    reason = "; ".join(_counted(grade) for grade in needed)
-    if policy.holds(answers):
-        return Outcome.ACCEPTED, reason
-    return Outcome.REJECTED, reason
+    return decided(policy, map(answer_of, grades.values()), review)
+
+
+def answer_of(grade: Grade) -> Answer:
+    """A grade as a policy takes it."""
+    judgement = grade.judgement
+    return Answer(
+        grader=grade.grader,
+        status=grade.status.value,
+        accepted=grade.accepted,
+        said=_counted(grade) if judgement is None else f"{grade.grader} {judgement.verdict}",
+        message=grade.message,
+        verdict=judgement.verdict if judgement else None,
+        trust=judgement.trust if judgement else None,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +66,7 @@ def decide_after(
     outcome, reason = decide(policy, {grade.grader: grade for grade in grades})
     if limit is None:
         return outcome, reason, False
-    passes = outcome is Outcome.ACCEPTED and not limit.fails
+    passes = outcome in COUNTS_AFTER_LIMIT and not limit.fails
     if passes or outcome is Outcome.POLICY_VIOLATION:
         return outcome, f"{reason}; {limit.message}", True
     return limit.outcome, f"{limit.message}{GRADED_ANYWAY}{reason}", True
@@ -79,10 +77,6 @@ def violation_reason(broken: Sequence[Sighting]) -> str:
     listed = "; ".join(str(one) for one in broken[:_NAMED])
     more = f"; and {len(broken) - _NAMED} more" if len(broken) > _NAMED else ""
     return f"rules were broken: {listed}{more}"
-
-
-def _all_of(grades: list[Grade]) -> str:
-    return "; ".join(f"{grade.grader}: {grade.message}" for grade in grades)
 
 
 def _counted(grade: Grade) -> str:

@@ -1,13 +1,14 @@
 """The acceptance policy: grader names joined by ``and``, ``or``, ``not`` and parentheses.
 
 ``not`` binds tighter than ``and``, and ``and`` tighter than ``or``. A name may carry an answer that
-the grader has to give: ``review:merge``.
+the grader has to give: ``review:merge``. What has no answer yet is neither yes nor no: the policy
+then settles only what the others settle by themselves.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 _TOKEN = re.compile(r"\s*(?:(?P<name>[a-z][a-z0-9_-]*(?::[a-z][a-z0-9_-]*)?)|(?P<sign>[()]))")
@@ -15,7 +16,7 @@ _WORDS = frozenset({"and", "or", "not"})
 _MAX_DEPTH = 20
 
 Answers = Mapping[str, bool]
-_Rule = Callable[[Answers], bool]
+_Rule = Callable[[Answers], "bool | None"]
 
 
 class PolicyError(ValueError):
@@ -44,13 +45,23 @@ class Policy:
         """The graders that have to answer."""
         return frozenset(name.partition(":")[0] for name in self.names)
 
+    def settle(self, answers: Answers) -> bool | None:
+        """Whether the policy accepts, given the answers there are; None if they do not settle it.
+
+        What is settled stays so, whatever is answered later (Kleene's logic).
+        """
+        return self.rule(answers)
+
     def holds(self, answers: Answers) -> bool:
         """Whether the policy accepts, given each name's answer.
 
         Raises:
             KeyError: a name that the decision depends on has no answer.
         """
-        return self.rule(answers)
+        settled = self.rule(answers)
+        if settled is None:
+            raise KeyError(", ".join(sorted(self.names - answers.keys())))
+        return settled
 
 
 def parse_policy(text: str) -> Policy:
@@ -99,7 +110,7 @@ class _Parser:
             rules.append(self._both(depth))
         if len(rules) == 1:
             return rules[0]
-        return lambda answers: any(rule(answers) for rule in rules)
+        return lambda answers: _any(rule(answers) for rule in rules)
 
     def finish(self) -> None:
         if self._next < len(self._tokens):
@@ -112,14 +123,14 @@ class _Parser:
             rules.append(self._one(depth))
         if len(rules) == 1:
             return rules[0]
-        return lambda answers: all(rule(answers) for rule in rules)
+        return lambda answers: _not(_any(_not(rule(answers)) for rule in rules))
 
     def _one(self, depth: int) -> _Rule:
         if depth > _MAX_DEPTH:
             raise PolicyError("nested too deeply", self._place())
         if self._take("not"):
             inner = self._one(depth + 1)
-            return lambda answers: not inner(answers)
+            return lambda answers: _not(inner(answers))
         if self._take("("):
             rule = self.either(depth + 1)
             if not self._take(")"):
@@ -136,7 +147,7 @@ class _Parser:
         self._next += 1
         name = token.text
         self.names.add(name)
-        return lambda answers: answers[name]
+        return lambda answers: answers.get(name)
 
     def _take(self, text: str) -> bool:
         if self._next < len(self._tokens) and self._tokens[self._next].text == text:
@@ -148,3 +159,15 @@ class _Parser:
         if self._next < len(self._tokens):
             return self._tokens[self._next].position
         return self._end
+
+
+def _not(answer: bool | None) -> bool | None:  # noqa: FBT001 - an answer
+    return None if answer is None else not answer
+
+
+def _any(answers: Iterable[bool | None]) -> bool | None:
+    """Yes if one is; no if all are; else it is open."""
+    listed = list(answers)
+    if any(listed):
+        return True
+    return None if None in listed else False

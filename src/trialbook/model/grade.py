@@ -5,14 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from trialbook.model.judgement import Judgement
+from trialbook.model.severity import Severity
 
-class Severity(StrEnum):
-    """How much a check's *no* weighs for people. It never changes a score."""
-
-    MUST = "must"
-    HIGH = "high"
-    MEDIUM = "medium"
-    LOW = "low"
+__all__ = ["Check", "Finding", "Grade", "GradeStatus", "Severity"]
 
 
 class GradeStatus(StrEnum):
@@ -53,6 +49,7 @@ class Grade:
 
     ``accepted`` is None unless ``status`` is *graded*. ``score`` counts are ``passed`` of ``total``
     checks. ``message`` says in one sentence why; ``log`` is a grader's own output, kept as text.
+    ``judgement`` is there in the grade of a judge: its votes, its findings, and who it was.
     """
 
     grader: str
@@ -65,3 +62,4 @@ class Grade:
     checks: tuple[Check, ...] = ()
     log: str = ""
     schema: str = "trialbook/grade/1"
+    judgement: Judgement | None = None

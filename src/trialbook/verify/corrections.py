@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from trialbook.model.acceptance import PolicyError
 from trialbook.model.amendment import Amendment, correction_problem
+from trialbook.model.deciding import COUNTS_AFTER_LIMIT
 from trialbook.model.digest import sha256
 from trialbook.model.evidence import violations
 from trialbook.model.generation import Generation
@@ -186,7 +187,7 @@ class CorrectionCheck:
             decided = Outcome.POLICY_VIOLATION
         allowed = {decided}
         if one.trial.graded_anyway and decided is not Outcome.POLICY_VIOLATION:
-            passes = decided is Outcome.ACCEPTED and not self._run.plan.limits_are_failures
+            passes = decided in COUNTS_AFTER_LIMIT and not self._run.plan.limits_are_failures
             allowed = {decided} if passes else {trial.was, one.trial.outcome} | _LIMITS
         if trial.outcome not in allowed:
             names = " or ".join(sorted(outcome.value for outcome in allowed))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from trialbook.model.acceptance import PolicyError
+from trialbook.model.deciding import COUNTS_AFTER_LIMIT
 from trialbook.model.evidence import violations
 from trialbook.model.outcome import GOES_BEFORE_VIOLATIONS, Outcome
 from trialbook.model.plan import Plan
@@ -11,7 +12,7 @@ from trialbook.model.trial import Trial
 from trialbook.verify.rules import Grades, Rules
 
 _LIMITS = frozenset({Outcome.AGENT_TIMEOUT, Outcome.BUDGET_EXHAUSTED})
-_JUDGED = frozenset({Outcome.ACCEPTED, Outcome.REJECTED})
+_JUDGED = frozenset({Outcome.ACCEPTED, Outcome.REJECTED, Outcome.NEEDS_REVIEW})
 
 
 def outcome_problem(plan: Plan, trial: Trial, grades: Grades, rules: Rules) -> str | None:
@@ -46,7 +47,7 @@ def _by_grades(plan: Plan, trial: Trial, grades: Grades, rules: Rules) -> str | 
             return None
         return f"it is {trial.outcome.value}, and the grades give {decided.value}"
     allowed = set(_LIMITS)
-    passes = decided is Outcome.ACCEPTED and not plan.limits_are_failures
+    passes = decided in COUNTS_AFTER_LIMIT and not plan.limits_are_failures
     if decided is Outcome.POLICY_VIOLATION or passes:
         allowed = {decided}
     if trial.outcome in allowed:
@@ -72,7 +73,8 @@ def _by_evidence(plan: Plan, trial: Trial) -> str | None:
         return "it is no_change, and files are changed"
     if trial.outcome in _JUDGED and nothing and asks_for_change:
         return f"it is {trial.outcome.value}, and nothing is changed where a change is asked for"
-    ends = {attempt.process.ended for attempt in trial.attempts if attempt.process is not None}
+    # Of several attempts the last one says how the trial ended.
+    ends = {one.process.ended for one in trial.attempts[-1:] if one.process is not None}
     if trial.outcome in _JUDGED and not trial.graded_anyway and Ended.TIMED_OUT.value in ends:
         return f"it is {trial.outcome.value}, and its process was ended by the time limit"
     return None
