@@ -18,7 +18,7 @@ LEAVES = {"model", "errors", "system"}
 PURE = LEAVES | {"formats", "stats"}
 SEAMS = PURE | {"process", "api", "registry"}
 STORED = SEAMS | {"storage"}
-ROOMS = STORED | {"egress", "execution", "grading", "reporting", "verify"}
+ROOMS = STORED | {"egress", "execution", "grading", "reporting", "review", "verify"}
 ALLOWED = {
     "model": set(),
     "errors": set(),
@@ -36,8 +36,9 @@ ALLOWED = {
     "execution": STORED | {"egress", "supervision"},
     "grading": STORED,
     "reporting": STORED,
+    "review": STORED,
     "verify": STORED,
-    "site": STORED | {"reporting"},
+    "site": STORED | {"reporting", "review"},
     "workflow": ROOMS | {"site"},
     "cli": ROOMS | {"site", "workflow"},
 }

@@ -141,6 +141,11 @@ def tool(
         return ToolResult(code=child.returncode, stdout=stdout, stderr=stderr, seconds=seconds)
 
 
+def at_terminal(argv: Sequence[str], *, cwd: Path, environment: Mapping[str, str]) -> int:
+    """Let a person use a program (an editor, say) at the terminal, and give its exit status."""
+    return subprocess.run(argv, cwd=cwd, env=dict(environment), check=False).returncode  # noqa: S603
+
+
 def git(
     arguments: Sequence[str],
     *,

@@ -15,6 +15,7 @@ from trialbook.model.incident import ClosedIncident, OpenedIncident
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import DRAFT, Plan
 from trialbook.model.regrade import Regrade
+from trialbook.model.review import UNRESOLVED, Reconciliation, Review
 from trialbook.model.trial import Trial
 
 _WIDTH = 72
@@ -126,6 +127,35 @@ def regrade_message(regrade: Regrade) -> str:
             "Regrade": regrade.id,
             "Graders": ", ".join(f"{one.grader} {one.version}" for one in regrade.graders),
             "Author": regrade.author,
+        },
+    )
+
+
+def review_message(review: Review) -> str:
+    """``review refunds/2026...: packet 0123456789ab by ann``; nothing that names a trial."""
+    return _message(
+        f"review {review.run}: packet {review.packet} by {review.reviewer}",
+        [],
+        {
+            "Run": review.run,
+            "Packet": review.packet,
+            "Reviewer": review.reviewer,
+            "Rubric": review.rubric,
+        },
+    )
+
+
+def reconciliation_message(record: Reconciliation) -> str:
+    """``reconcile negative-amount/current/r2: 2 items, 1 unresolved``, trailers."""
+    open_ = sum(one.final == UNRESOLVED for one in record.items)
+    said = _count(len(record.items), "item") + (f", {open_} unresolved" if open_ else "")
+    return _message(
+        f"reconcile {record.trial}: {said}",
+        [f"{one.item}: {one.final}. {one.text}" for one in record.items],
+        {
+            "Run": record.run,
+            "Reconciliation": record.id,
+            "Participants": ", ".join(record.participants),
         },
     )
 

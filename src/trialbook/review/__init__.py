@@ -1,0 +1,1 @@
+"""What people get to judge, what they may write, and how their answers come together."""

@@ -1,0 +1,188 @@
+"""Takes out of a change what would tell a reviewer who made it, and says what was taken out.
+
+Only what an agent wrote is looked at: added lines, the names of files, what graders say of them.
+What a task itself holds is the same for every configuration, and a name that is one of its words
+would tell nothing; it stays.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from trialbook.formats.diff import FileDiff, Line
+from trialbook.model.grade import Check
+from trialbook.model.plan import Plan
+from trialbook.model.trial import Trial
+
+GONE = "[taken out]"
+"""What stands in the place of what was taken out."""
+
+CONFIGURATION = "name of a configuration"
+MODEL = "name of a model"
+AGENT = "name of an agent or its maker"
+PLACE = "path of the ledger"
+AUTHOR = "name of an author"
+TRAILER = "trailer that names who wrote it"
+
+_MAKERS = (
+    *("Claude", "Anthropic", "Codex", "OpenAI", "ChatGPT", "GPT", "Gemini", "Copilot", "Cursor"),
+    *("Aider", "opencode", "mini-swe-agent", "SWE-agent", "OpenHands", "Windsurf", "Devin", "Qwen"),
+    *("DeepSeek", "Mistral", "Llama", "Grok", "Kimi"),
+)
+_TRAILER = re.compile(
+    r"""(?:
+    \b(?:co-authored-by|signed-off-by|assisted-by|generated-by|authored-by|committed-by
+        |reviewed-by|on-behalf-of|made-with|change-id|claude-session)\s*:
+    | \b(?:generated|written|created|made|built|authored|assisted)\ (?:with|by|using)\b
+    | \U0001f916
+    | @author\b | __author__\s*= | \bauthors?\s*[:=]
+    ).*""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_SHORTEST_PART = 3
+# Agents that are ways to run something: their names are words of any code, and tell nothing.
+_NO_NAMES = frozenset({"command", "replay"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Secret:
+    """A text that must not be in a packet, and what it is."""
+
+    text: str
+    what: str
+
+
+@dataclass(slots=True)
+class Blinding:
+    """Takes secrets out of one packet.
+
+    ``words`` is the text of the task as all configurations get it. ``taken`` counts what was taken
+    out; ``kept`` are kinds of names that stayed, because the task uses the word itself.
+    """
+
+    secrets: Sequence[Secret]
+    words: str
+    taken: Counter[str] = field(default_factory=Counter)
+    kept: set[str] = field(default_factory=set)
+    _patterns: list[tuple[re.Pattern[str], str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for secret in sorted(self.secrets, key=lambda one: (-len(one.text), one.text)):
+            pattern = _pattern(secret.text)
+            if secret.what != PLACE and pattern.search(self.words):
+                self.kept.add(secret.what)
+            else:
+                self._patterns.append((pattern, secret.what))
+
+    def text(self, text: str) -> str:
+        """A text of an agent, or about what it did, without what tells who it was."""
+        text, trailers = _TRAILER.subn(GONE, text)
+        self._count(TRAILER, trailers)
+        for pattern, what in self._patterns:
+            text, times = pattern.subn(GONE, text)
+            self._count(what, times)
+        return text
+
+    def diff(self, files: Iterable[FileDiff]) -> list[FileDiff]:
+        """A patch without it; what was there before the change stays as it was."""
+        return [self._file(file) for file in files]
+
+    def checks(self, checks: Iterable[Check]) -> list[Check]:
+        """Checks with their answers, and what is said of them."""
+        return [
+            replace(
+                check,
+                message=self.text(check.message),
+                evidence=tuple(
+                    replace(
+                        found, text=self.text(found.text), file=found.file and self.text(found.file)
+                    )
+                    for found in check.evidence
+                ),
+            )
+            for check in checks
+        ]
+
+    def said(self) -> list[str]:
+        """What was taken out, in words, and what stayed."""
+        lines = [f"{what}: {times}" for what, times in sorted(self.taken.items())]
+        return lines + [
+            f"{what}: one is an ordinary word of this task, and stayed"
+            for what in sorted(self.kept)
+        ]
+
+    def _count(self, what: str, times: int) -> None:
+        if times:
+            self.taken[what] += times
+
+    def _file(self, file: FileDiff) -> FileDiff:
+        path = self.text(file.path)
+        old = None if file.old_path is None else self.text(file.old_path)
+        notes = [self.text(note) for note in file.notes]
+        lines = [self._line(line) for line in file.lines]
+        return replace(file, path=path, old_path=old, notes=notes, lines=lines)
+
+    def _line(self, line: Line) -> Line:
+        return replace(line, text=self.text(line.text)) if line.kind == "added" else line
+
+
+def words_of(brief: str, files: Iterable[FileDiff]) -> str:
+    """What a task says in its brief and in those lines of its snapshot that a patch shows."""
+    before = (
+        line.text for file in files for line in file.lines if line.kind in ("context", "deleted")
+    )
+    return "\n".join((brief, *before))
+
+
+def secrets_of(
+    plan: Plan, trials: Iterable[Trial], places: Iterable[str], people: str
+) -> list[Secret]:
+    """Everything that could tell who made a change of a run.
+
+    Args:
+        plan: The run's plan.
+        trials: The run's trials.
+        places: Folders of the ledger and of the program's own.
+        people: Names of people who made commits there, one a line.
+    """
+    found: dict[str, str] = {}
+    for name in _MAKERS:
+        found[name] = AGENT
+    for name, planned in plan.configurations.items():
+        for agent in (planned.agent, planned.agent_version, planned.client_version):
+            _add(found, agent, AGENT)
+        for model in (planned.model, *_models(planned.parameters)):
+            _add(found, model, MODEL)
+        for configuration in (name, planned.template, planned.instructions):
+            _add(found, configuration, CONFIGURATION)
+    for trial in trials:
+        if trial.agent is not None:
+            _add(found, trial.agent.name, AGENT)
+            _add(found, trial.agent.reported_version, AGENT)
+            _add(found, trial.agent.model, MODEL)
+    for place in (*places, plan.path, plan.run):
+        _add(found, place, PLACE)
+    for person in people.splitlines():
+        _add(found, person, AUTHOR)
+    return [Secret(text=text, what=what) for text, what in found.items()]
+
+
+def _models(parameters: Mapping[str, object]) -> list[str]:
+    """Models that an agent's own parameters name."""
+    return [str(value) for key, value in parameters.items() if "model" in key and value]
+
+
+def _add(found: dict[str, str], text: str | None, what: str) -> None:
+    kept = (text or "").strip()
+    if kept and kept not in _NO_NAMES and not kept.replace(".", "").isdigit():
+        found[kept] = what
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """The text as a word of its own, whatever its letters' case."""
+    if len(text) < _SHORTEST_PART:
+        return re.compile(rf"(?<!\w){re.escape(text)}(?!\w)", re.IGNORECASE)
+    return re.compile(rf"(?<![^\W_]){re.escape(text)}(?![^\W_])", re.IGNORECASE)
