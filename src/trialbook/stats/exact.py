@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations
 from math import comb, exp, lgamma
 
@@ -98,14 +99,25 @@ def splits(
     """
     scores = [*baseline, *candidate]
     count = len(candidate)
-    chosen: Mapping[Fraction, int | float]
-    if set(scores) <= {Fraction(0), Fraction(1)}:
-        chosen = _hits(len(scores), int(sum(scores)), count)
-    elif comb(len(scores), count) > MOST_SPLITS:
-        raise TooManySplits(f"{comb(len(scores), count):,} ways to relabel the trials of one task")
-    else:
-        chosen = Counter(sum(part, Fraction(0)) for part in combinations(scores, count))
     whole, rest = sum(scores, Fraction(0)), len(baseline)
+    if set(scores) <= {Fraction(0), Fraction(1)}:
+        return dict(_binary_splits(int(whole), count, rest))
+    if comb(len(scores), count) > MOST_SPLITS:
+        raise TooManySplits(f"{comb(len(scores), count):,} ways to relabel the trials of one task")
+    chosen = Counter(sum(part, Fraction(0)) for part in combinations(scores, count))
+    return _shifts(chosen, whole, count, rest)
+
+
+# Of thousands of tasks with a few repetitions, most have counts that others had before.
+@lru_cache(maxsize=4096)
+def _binary_splits(ones: int, count: int, rest: int) -> Mapping[Fraction, int | float]:
+    return _shifts(_hits(count + rest, ones, count), Fraction(ones), count, rest)
+
+
+def _shifts(
+    chosen: Mapping[Fraction, int | float], whole: Fraction, count: int, rest: int
+) -> dict[Fraction, int | float]:
+    """From sums of the chosen ``count`` scores to differences of means; the others are ``rest``."""
     found: dict[Fraction, int | float] = {}
     for total, ways in chosen.items():
         shift = total / count - (whole - total) / rest

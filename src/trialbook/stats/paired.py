@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import sqrt
 from statistics import median, stdev
 
@@ -37,9 +38,10 @@ class PairedTask:
     @property
     def difference(self) -> Fraction | None:
         """Candidate's rate minus baseline's; None when either has no counted trial."""
-        if self.baseline.rate is None or self.candidate.rate is None:
+        one, other = self.baseline, self.candidate
+        if not one.counted or not other.counted:
             return None
-        return self.candidate.rate - self.baseline.rate
+        return _difference(one.accepted, one.counted, other.accepted, other.counted)
 
     @property
     def collapsed(self) -> bool:
@@ -47,6 +49,12 @@ class PairedTask:
         one, other = self.baseline.rate, self.candidate.rate
         half = Fraction(1, 2)
         return one is not None and other is not None and one > half > other
+
+
+# Of thousands of tasks with a few repetitions, most have counts that others had before.
+@lru_cache(maxsize=4096)
+def _difference(one: int, of_one: int, other: int, of_other: int) -> Fraction:
+    return Fraction(other, of_other) - Fraction(one, of_one)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import comb
 
 
@@ -27,7 +28,11 @@ class TaskTrials:
     @property
     def rate(self) -> Fraction | None:
         """The share accepted; None when no trial counts."""
-        return Fraction(self.accepted, self.counted) if self.counted else None
+        return _rate(self.accepted, self.counted) if self.counted else None
+
+
+# Of thousands of tasks with a few repetitions, most have counts that others had before.
+_rate = lru_cache(maxsize=4096)(Fraction)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
