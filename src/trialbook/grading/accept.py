@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from trialbook.model.acceptance import Policy
-from trialbook.model.deciding import COUNTS_AFTER_LIMIT, Answer, decided
+from trialbook.model.deciding import COUNTS_AFTER_LIMIT, answer_of, decided
 from trialbook.model.evidence import Sighting
 from trialbook.model.grade import Grade
 from trialbook.model.outcome import Outcome
@@ -28,20 +28,6 @@ def decide(
         review: The verdict that people agreed on, if they did.
     """
     return decided(policy, map(answer_of, grades.values()), review)
-
-
-def answer_of(grade: Grade) -> Answer:
-    """A grade as a policy takes it."""
-    judgement = grade.judgement
-    return Answer(
-        grader=grade.grader,
-        status=grade.status.value,
-        accepted=grade.accepted,
-        said=_counted(grade) if judgement is None else f"{grade.grader} {judgement.verdict}",
-        message=grade.message,
-        verdict=judgement.verdict if judgement else None,
-        trust=judgement.trust if judgement else None,
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,15 +63,3 @@ def violation_reason(broken: Sequence[Sighting]) -> str:
     listed = "; ".join(str(one) for one in broken[:_NAMED])
     more = f"; and {len(broken) - _NAMED} more" if len(broken) > _NAMED else ""
     return f"rules were broken: {listed}{more}"
-
-
-def _counted(grade: Grade) -> str:
-    """A grade in a few words: ``checks 2/3, not: validation-in-service``."""
-    text = f"{grade.grader} {grade.passed}/{grade.total}"
-    wrong = [check.id for check in grade.checks if check.passed is False]
-    if wrong:
-        more = f" and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
-        text += f", not: {', '.join(wrong[:_NAMED])}{more}"
-    elif not grade.accepted:
-        text += f", not accepted: {grade.message}"
-    return text

@@ -9,13 +9,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from trialbook.model.acceptance import Policy
-from trialbook.model.grade import GradeStatus
+from trialbook.model.grade import Grade, GradeStatus
 from trialbook.model.judge import JUDGE_PREFIX
 from trialbook.model.outcome import Outcome
 from trialbook.model.trust import JudgeUse, TrustLevel, allows
 
 REVIEW = "review"
 """The name that people have in a policy: ``review:merge``."""
+
+_NAMED = 3
 
 COUNTS_AFTER_LIMIT = frozenset({Outcome.ACCEPTED, Outcome.NEEDS_REVIEW})
 """What stands after a limit was reached, where the plan does not make that a failure."""
@@ -42,6 +44,20 @@ class Answer:
         """Whether it may decide anything: a judge only if it is trusted that far."""
         level = self.trust or TrustLevel.UNCALIBRATED
         return not is_judge(self.grader) or allows(level, JudgeUse.ACCEPTANCE)
+
+
+def answer_of(grade: Grade) -> Answer:
+    """A grade as a policy takes it."""
+    judgement = grade.judgement
+    return Answer(
+        grader=grade.grader,
+        status=grade.status.value,
+        accepted=grade.accepted,
+        said=_counted(grade) if judgement is None else f"{grade.grader} {judgement.verdict}",
+        message=grade.message,
+        verdict=judgement.verdict if judgement else None,
+        trust=judgement.trust if judgement else None,
+    )
 
 
 def is_judge(grader: str) -> bool:
@@ -125,6 +141,18 @@ def _opinion(name: str, answers: Mapping[str, Answer], review: str | None) -> tu
         level = (answer.trust or TrustLevel.UNCALIBRATED).value
         return f"{answer.said}, which does not count while the judge is {level}", False
     return answer.said, True
+
+
+def _counted(grade: Grade) -> str:
+    """A grade in a few words: ``checks 2/3, not: validation-in-service``."""
+    text = f"{grade.grader} {grade.passed}/{grade.total}"
+    wrong = [check.id for check in grade.checks if check.passed is False]
+    if wrong:
+        more = f" and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
+        text += f", not: {', '.join(wrong[:_NAMED])}{more}"
+    elif not grade.accepted:
+        text += f", not accepted: {grade.message}"
+    return text
 
 
 def _messages(answers: Iterable[Answer]) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from trialbook.model.acceptance import parse_policy
+from trialbook.model.deciding import is_judge
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import Plan
 from trialbook.model.suite import ALL
@@ -25,7 +26,6 @@ NEAR_MISS = "near-miss:"
 """The answers of known worth: the one that is right, and what those that are wrong begin with."""
 
 _JUDGED = frozenset({Outcome.ACCEPTED, Outcome.REJECTED, Outcome.NEEDS_REVIEW})
-_NOT_TESTS = ("judge-", "review")
 _DIGITS = 12
 _SEPARATOR = "\x1f"
 
@@ -144,9 +144,12 @@ def _share(share: float, of: int) -> int:
 
 
 def accepted_by_tests(plan: Plan, trial: Trial) -> bool:
-    """Whether the graders that the policy names, judges and people left out, all accept a trial."""
-    if trial.outcome not in _JUDGED:
+    """Whether the graders of a trial, judges and people left out, do not rule it out."""
+    if trial.outcome not in _JUDGED or not trial.grades:
         return False
-    named = [name for name in parse_policy(plan.accept).graders if not name.startswith(_NOT_TESTS)]
-    accepted = {grade.grader: grade.accepted is True for grade in trial.grades}
-    return bool(trial.grades) and all(accepted.get(name, False) for name in named)
+    answers = {
+        grade.grader: grade.accepted
+        for grade in trial.grades
+        if grade.accepted is not None and not is_judge(grade.grader)
+    }
+    return parse_policy(plan.accept).settle(answers) is not False

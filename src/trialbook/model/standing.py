@@ -11,7 +11,9 @@ from trialbook.model.amendment import (
     InterventionKind,
     correction_problem,
 )
+from trialbook.model.outcome import Outcome
 from trialbook.model.regrade import RegradedTrial
+from trialbook.model.review import Reviewed
 from trialbook.model.trial import Trial
 
 
@@ -22,7 +24,8 @@ class Standing:
     ``trial`` is the record with the outcome, reason and grades that stand now; nothing else in it
     differs. ``grade_files`` says where each of its grades is, in the trial's folder. ``regrade`` is
     the generation that the grades come from; None for the record's own. ``amendments`` are in order
-    of time.
+    of time. ``reviewed`` is what people make of it; None if nobody is asked. ``unreviewed`` is the
+    outcome without them, where they changed it.
     """
 
     record: Trial
@@ -30,11 +33,28 @@ class Standing:
     grade_files: tuple[str, ...]
     regrade: str | None = None
     amendments: tuple[Amendment, ...] = ()
+    reviewed: Reviewed | None = None
+    unreviewed: Outcome | None = None
 
     @property
     def changed(self) -> bool:
-        """Whether the outcome that counts is not the recorded one."""
-        return self.trial.outcome is not self.record.outcome
+        """Whether the outcome that counts is not the recorded one.
+
+        What people decide that was left to them is no change.
+        """
+        left_to_people = self.record.outcome is Outcome.NEEDS_REVIEW and self.settled
+        return self.trial.outcome is not self.record.outcome and not left_to_people
+
+    @property
+    def settled(self) -> bool:
+        """Whether people who review have decided the outcome."""
+        known = self.reviewed is not None and self.reviewed.verdict is not None
+        return known and self.correction is None and self.trial.outcome is not self.before_people
+
+    @property
+    def before_people(self) -> Outcome:
+        """The outcome without what reviewers say."""
+        return self.trial.outcome if self.unreviewed is None else self.unreviewed
 
     @property
     def correction(self) -> Amendment | None:

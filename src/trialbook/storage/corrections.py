@@ -7,14 +7,18 @@ record stays as `Reader.trials` gives it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TypeVar
 
 from trialbook.errors import UserError
 from trialbook.formats.records import RecordError
+from trialbook.model.acceptance import parse_policy
 from trialbook.model.amendment import Amendment
+from trialbook.model.deciding import answer_of, decided
 from trialbook.model.generation import Generation
 from trialbook.model.grade import Grade
 from trialbook.model.incident import ClosedIncident, Incident, OpenedIncident
+from trialbook.model.outcome import Outcome
 from trialbook.model.regrade import Regrade, RegradedTrial
 from trialbook.model.runfiles import (
     AMENDMENTS,
@@ -28,6 +32,7 @@ from trialbook.model.runfiles import (
 from trialbook.model.standing import Standing, standing_of
 from trialbook.storage.authored_records import read_authored
 from trialbook.storage.reader import Reader
+from trialbook.storage.reviews import RunReviews, run_reviews
 from trialbook.storage.runname import RunRef
 
 T = TypeVar("T")
@@ -99,6 +104,30 @@ def standings(reader: Reader, run: RunRef) -> list[Standing]:
     Raises:
         RecordError: a record that cannot be read.
     """
+    found = before_people(reader, run)
+    people = run_reviews(reader, run, (one.trial for one in found))
+    if people is None:
+        return found
+    return [_with_people(reader, run, one, people) for one in found]
+
+
+def reviews_of(reader: Reader, run: RunRef) -> RunReviews | None:
+    """What people said of a run; None if its plan asks nobody.
+
+    Raises:
+        RecordError: a record that cannot be read.
+    """
+    if reader.plan(run).judgement is None:
+        return None
+    return run_reviews(reader, run, (one.trial for one in before_people(reader, run)))
+
+
+def before_people(reader: Reader, run: RunRef) -> list[Standing]:
+    """Every trial of a run as it stands without what people who review said.
+
+    Raises:
+        RecordError: a record that cannot be read.
+    """
     later = regraded(reader, run)
     return [
         standing_of(
@@ -119,12 +148,14 @@ def standing(reader: Reader, run: RunRef, trial_path: str) -> Standing:
         RecordError: a record that cannot be read.
     """
     name, found = regraded(reader, run).get(trial_path, (None, None))
-    return standing_of(
+    alone = standing_of(
         reader.trial(run, trial_path),
         amendments=amendments(reader, run, trial_path),
         regrade=name,
         regraded=found,
     )
+    people = reviews_of(reader, run)
+    return alone if people is None else _with_people(reader, run, alone, people)
 
 
 def grades(reader: Reader, run: RunRef, standing: Standing) -> tuple[Grade, ...]:
@@ -144,6 +175,22 @@ def regraded(reader: Reader, run: RunRef) -> Mapping[str, tuple[str, RegradedTri
     for generation in regrades(reader, run):
         found |= {trial.trial: (generation.id, trial) for trial in generation.trials}
     return found
+
+
+def _with_people(reader: Reader, run: RunRef, alone: Standing, people: RunReviews) -> Standing:
+    """A trial with what reviewers agreed on, which decides what the graders leave to them."""
+    reviewed = people.of_trial(alone.record.path)
+    if reviewed is None:
+        return alone
+    found = replace(alone, reviewed=reviewed)
+    before = alone.trial.outcome
+    if reviewed.verdict is None or before is not Outcome.NEEDS_REVIEW:
+        return found
+    policy = parse_policy(reader.plan(run).accept)
+    answers = map(answer_of, grades(reader, run, alone))
+    outcome, reason = decided(policy, answers, reviewed.verdict)
+    trial = replace(alone.trial, outcome=outcome, reason=reason)
+    return replace(found, trial=trial, unreviewed=before)
 
 
 def _of_kind(reader: Reader, run: RunRef, folder: str, kind: FileKind) -> list[str]:
