@@ -9,6 +9,7 @@ import click
 from trialbook.cli.context import Context, pass_context
 from trialbook.errors import ExitCode, UserError
 from trialbook.formats.records import plain
+from trialbook.formats.visible import visible, visible_line
 from trialbook.model.rubric import Question, Rubric
 from trialbook.storage.rubrics import load_rubric, rubric_files, rubric_names
 from trialbook.workflow.rubrics import (
@@ -48,7 +49,7 @@ def listed(context: Context, *, as_json: bool) -> int:
         facts = [f"{many} question{'' if many == 1 else 's'}"]
         facts += ["verdict " + ", ".join(rubric.verdicts)] if rubric.verdicts else []
         facts += ["frozen"] if rubric.reference in used else []
-        context.result(f"{rubric.reference:<20}  {rubric.title} ({'; '.join(facts)})")
+        context.result(f"{rubric.reference:<20}  {visible_line(rubric.title)} ({'; '.join(facts)})")
     if not rubrics and not damaged:
         context.say(f"no rubrics yet; {context.program} rubric new merge")
     if damaged:
@@ -70,14 +71,14 @@ def show(context: Context, *, rubric: str, as_json: bool) -> int:
     if as_json:
         context.json({"reference": found.reference, **plain(found)})
         return ExitCode.DONE
-    context.result(f"{found.reference}  {found.title}")
+    context.result(f"{found.reference}  {visible_line(found.title)}")
     if found.verdicts:
         context.result(f"verdict: {', '.join(found.verdicts)}, from best to worst")
     for number, question in enumerate(found.questions, start=1):
         context.result("")
         _say_question(context, number, question)
     context.result("")
-    context.result(found.prose.removesuffix("\n"))
+    context.result(visible(found.prose.removesuffix("\n")))
     return ExitCode.DONE
 
 
@@ -143,8 +144,9 @@ def _summary(rubric: Rubric, used: set[str]) -> dict[str, object]:
 
 
 def _say_question(context: Context, number: int, question: Question) -> None:
-    context.result(f"{number}. {question.text}  [{question.id}, {question.severity}]")
-    context.result(f"   no when   {question.no_when}")
+    head = visible_line(question.text)
+    context.result(f"{number}. {head}  [{question.id}, {question.severity}]")
+    context.result(f"   no when   {visible_line(question.no_when)}")
     context.result(f"   evidence  {question.evidence}")
     if question.applies_to:
-        context.result(f"   applies   {question.applies_to}")
+        context.result(f"   applies   {visible_line(question.applies_to)}")

@@ -42,6 +42,9 @@ def parse_front_matter(text: str, shown: str) -> tuple[FrontMatter | None, list[
         message = f"the front matter that begins here has no end; close it with a line `{FENCE}`"
         return None, [Problem(path=shown, line=1, column=1, message=message)]
     end = fences[1]
+    if not any(line.strip() for line in lines[1:end]):
+        message = "the front matter is empty"
+        return None, [Problem(path=shown, line=1, column=1, message=message)]
     # An empty line in the fence's place keeps every line's number.
     document, problems = parse_document("\n".join(["", *lines[1:end], ""]), shown)
     if document is None:

@@ -8,6 +8,7 @@ Every record that depends on a rubric carries the keys ``rubric`` (``merge@1``) 
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -17,10 +18,11 @@ from typing import Any
 from trialbook.errors import Problem
 from trialbook.formats.authored import parse_document
 from trialbook.model.digest import sha256
+from trialbook.model.paths import path_to_text
 from trialbook.model.runfiles import PLAN, REGRADES
 from trialbook.storage.files import read_regular
 from trialbook.storage.reader import Reader, RunRef
-from trialbook.storage.rubrics import RUBRICS_FOLDER, rubric_path
+from trialbook.storage.rubrics import RUBRICS_FOLDER, is_reference, rubric_path
 
 JUDGE_GRADES = "judge-"
 REVIEWS = "reviews"
@@ -61,7 +63,8 @@ def rubric_uses(root: Path, reader: Reader | None) -> Iterator[RubricUse]:
         for path in _records(reader, run):
             data = reader.file(run, path)
             if data is not None:
-                yield from uses_in(data, f"runs/{run.path}/{path}")
+                shown = path_to_text(os.fsencode(f"runs/{run.path}/{path}"))
+                yield from uses_in(data, shown)
 
 
 def uses_in(data: bytes, where: str) -> Iterator[RubricUse]:
@@ -94,7 +97,8 @@ def frozen_problem(reference: str, digest: str | None, uses: Iterable[RubricUse]
         return None
     first, name = broken[0], reference.partition("@")[0]
     path = rubric_path(reference)
-    more = f" and in {len(broken) - 1} more records" if len(broken) > 1 else ""
+    others = len(broken) - 1
+    more = f" and in {others} more record{'' if others == 1 else 's'}" if others else ""
     if digest is None:
         message = f"{reference} is gone, and {first.where}{more} used it"
         return Problem(path=path, message=message, hint=f"restore it: git checkout -- {path}")
@@ -142,7 +146,12 @@ def _records(reader: Reader, run: RunRef) -> Iterator[str]:
 def _pairs(value: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - any JSON value
     if isinstance(value, dict):
         reference, digest = (value.get(key) for key in _KEYS)
-        if isinstance(reference, str) and isinstance(digest, str) and _DIGEST.fullmatch(digest):
+        if (
+            isinstance(reference, str)
+            and isinstance(digest, str)
+            and is_reference(reference)
+            and _DIGEST.fullmatch(digest)
+        ):
             yield reference, digest
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     for one in inner:

@@ -10,7 +10,7 @@ from typing import Any
 
 from trialbook.errors import Problem, UserError
 from trialbook.formats.authored import read_text
-from trialbook.formats.document import Document
+from trialbook.formats.document import Document, Pointer
 from trialbook.formats.front_matter import FrontMatter, parse_front_matter
 from trialbook.formats.nearest import nearest
 from trialbook.formats.schema import check_schema, load_schema
@@ -76,6 +76,12 @@ def rubric_files(root: Path) -> list[RubricFile]:
     return sorted(found, key=lambda file: (file.name, file.version))
 
 
+def is_reference(text: str) -> bool:
+    """Whether a text has the form of a reference to a version that could be here."""
+    match = _REFERENCE.fullmatch(text)
+    return match is not None and not name_fault(match["name"])
+
+
 def rubric_path(reference: str) -> str:
     """Where the version that a reference names has to be, from the ledger's root down."""
     name, _, version = reference.partition("@")
@@ -129,9 +135,13 @@ def _named(root: Path, reference: str) -> RubricFile:
 def _read(root: Path, file: RubricFile) -> tuple[Rubric | None, Document | None, list[Problem]]:
     """A version's file: the rubric unless it has mistakes of form, the document if there is one."""
     path = root / file.path
-    text, problem = read_text(path, file.path)
+    if any(place.is_symlink() for place in (path, path.parent)):
+        message = "this is a symbolic link, or in a folder that is one"
+        problem = Problem(path=file.path, message=message, hint="put the file itself here")
+        return None, None, [problem]
+    text, unreadable = read_text(path, file.path)
     if text is None:
-        return None, None, [problem] if problem else []
+        return None, None, [unreadable] if unreadable else []
     parts, problems = parse_front_matter(text, file.path)
     if parts is None:
         return None, None, problems
@@ -140,6 +150,7 @@ def _read(root: Path, file: RubricFile) -> tuple[Rubric | None, Document | None,
     problems += _out_of_place(document, file)
     problems += _twice(document)
     problems += _disordered(document)
+    problems += _with_nul(document)
     if not parts.prose.strip():
         message = "there is no prose below the front matter"
         hint = "say for people what the rubric is for and how to answer it"
@@ -187,6 +198,17 @@ def _disordered(document: Document) -> Iterator[Problem]:
     if verdicts != ordered:
         message = "the verdicts must stand from best to worst"
         yield document.problem(("verdicts",), message, f"write [{', '.join(ordered)}]")
+
+
+def _with_nul(document: Document) -> Iterator[Problem]:
+    """A text that no command line can hold."""
+    texts: list[tuple[Pointer, Any]] = [(("title",), _mapping(document.data).get("title"))]
+    for number, question in _questions(document):
+        texts += [(("questions", number, key), value) for key, value in question.items()]
+    for pointer, value in texts:
+        if isinstance(value, str) and "\0" in value:
+            message = "a text may not hold the character U+0000"
+            yield document.problem(pointer, message, "remove it")
 
 
 def _wording(document: Document) -> Iterator[Problem]:
