@@ -27,6 +27,7 @@ class ChecksGrader:
 
     name = "checks"
     version = "1"
+    visible = True
     shorthand = "file"
     parameters: Mapping[str, Any] = {
         "type": "object",

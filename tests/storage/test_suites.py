@@ -146,7 +146,9 @@ def test_everything_that_is_written_is_loaded(ledger: Path, registry: Registry) 
         kind=SnapshotKind.FOLDER, location="snapshot", remove=("README.md",), links=True
     )
     assert task.reference == Reference(overlay="private/reference")
-    assert task.graders == (GraderUse(grader="checks", parameters={"file": "checks.yaml"}),)
+    assert task.graders == (
+        GraderUse(grader="checks", parameters={"file": "checks.yaml"}, visible=True),
+    )
     assert task.brief.startswith("# Greet people")
     assert configuration.network == Network(mode="allow", allow=("a.example:443",))
     assert configuration.limits == {"minutes": None}

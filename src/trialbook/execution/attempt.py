@@ -15,6 +15,7 @@ from trialbook.execution.network import Access
 from trialbook.execution.prepare import Supplies, agent_files
 from trialbook.execution.room import Room, environment_of
 from trialbook.execution.shown import shown_to
+from trialbook.execution.workspace import Template
 from trialbook.model.evidence import Sighting
 from trialbook.model.runfiles import attempt_folder
 from trialbook.model.suite import Limits
@@ -34,11 +35,17 @@ _MARKER_BYTES = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """What the attempts of a trial work on: its room, ingredients, interpreter and network."""
+    """What the attempts of a trial share: its room, ingredients, interpreters and network.
+
+    ``made`` is the workspace as the trial begins; ``python`` is for agents, ``graders_python`` for
+    what looks at what they left.
+    """
 
     room: Room
+    made: Template
     supplies: Supplies
     python: str
+    graders_python: str
     access: Access
 
 
@@ -61,7 +68,7 @@ class AttemptRunner:
     system: System
 
     def run(self, spec: TrialSpec, ground: Ground, number: int) -> Attempted:
-        """Let the agent of the spec's configuration work once.
+        """Let the agent of the spec's configuration work once, on the spec's brief.
 
         Raises:
             TrialbookError: something on our side is in the way.

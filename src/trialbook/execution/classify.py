@@ -5,19 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from trialbook.api import AgentEnd, AgentResult, ProcessResult
+from trialbook.model.agent import OUTCOME_OF_END
 from trialbook.model.outcome import Outcome
 from trialbook.model.suite import Limits, Task
 from trialbook.model.trial import ProcessEvidence
-
-_BY_END = {
-    AgentEnd.ERROR: Outcome.AGENT_ERROR,
-    AgentEnd.TIMED_OUT: Outcome.AGENT_TIMEOUT,
-    AgentEnd.BUDGET: Outcome.BUDGET_EXHAUSTED,
-    AgentEnd.OUTAGE: Outcome.PROVIDER_OUTAGE,
-    AgentEnd.VIOLATION: Outcome.POLICY_VIOLATION,
-    AgentEnd.ENVIRONMENT: Outcome.ENVIRONMENT_FAILURE,
-    AgentEnd.CANCELLED: Outcome.CANCELLED,
-}
 
 LIMIT_OUTCOMES = frozenset({Outcome.AGENT_TIMEOUT, Outcome.BUDGET_EXHAUSTED})
 """Outcomes after which the artifact is graded all the same, and marked ``graded_anyway``."""
@@ -26,7 +17,7 @@ LIMIT_OUTCOMES = frozenset({Outcome.AGENT_TIMEOUT, Outcome.BUDGET_EXHAUSTED})
 def class_of(result: AgentResult, task: Task, *, changed: bool) -> Outcome | None:
     """The outcome that stands whatever the graders say, or None if they decide."""
     if result.end is not AgentEnd.FINISHED:
-        return _BY_END[result.end]
+        return OUTCOME_OF_END[result.end]
     if not changed and not task.no_change_expected:
         return Outcome.NO_CHANGE
     return None

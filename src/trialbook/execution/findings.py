@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,8 +20,9 @@ from trialbook.model.trial import (
     TrialSpec,
     WorkspaceRecord,
 )
-from trialbook.model.usage import Usage
+from trialbook.model.usage import Usage, added
 from trialbook.storage.trees import Objects
+from trialbook.system import System, timestamp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +47,11 @@ GradeTrial = Callable[[Subject], tuple[Grade, ...]]
 class Findings:
     """What is known of a trial so far. Filled stage by stage; whatever is missing stays None.
 
-    ``trouble`` is what went wrong on our side, if anything did; ``sightings`` is None until
-    something looked for any.
+    ``result`` and ``change`` are those of the last attempt. ``visible`` has what visible checks
+    said after an attempt, by its number; ``patches`` the changes that a first attempt left, by its
+    folder. ``cut_short`` says that the run was stopped while it was open whether another attempt
+    follows. ``trouble`` is what went wrong on our side, if anything did; ``sightings`` is None
+    until something looked for any.
     """
 
     started: str
@@ -58,10 +63,12 @@ class Findings:
     toolchain: ToolchainUse | None = None
     attempts: list[Attempt] = field(default_factory=list)
     result: AgentResult | None = None
-    used: Usage | None = None
     change: Change | None = None
     grades: tuple[Grade, ...] = ()
+    visible: dict[int, tuple[Grade, ...]] = field(default_factory=dict)
+    patches: dict[str, bytes] = field(default_factory=dict)
     files: dict[str, bytes] = field(default_factory=dict)
+    cut_short: bool = False
     sightings: list[Sighting] | None = None
     trouble: str | None = None
 
@@ -71,5 +78,35 @@ class Findings:
 
     @property
     def usage(self) -> Usage:
-        """What the agent used, as far as it is known."""
-        return self.used or Usage()
+        """What all attempts used, as far as it is known of every one of them."""
+        return added(attempt.usage or Usage() for attempt in self.attempts)
+
+    @contextmanager
+    def stage(self, name: str, system: System) -> Iterator[Watch]:
+        """Time a stage; it is on record however it ends."""
+        watch = Watch(system)
+        try:
+            yield watch
+        finally:
+            watch.stop()
+            self.stages.append(Stage(name=name, started=watch.started, seconds=watch.seconds()))
+
+
+class Watch:
+    """Measures how long something takes, from when it is made on."""
+
+    def __init__(self, system: System) -> None:
+        self.started = timestamp(system.now())
+        self._system = system
+        self._began = system.monotonic()
+        self._took: float | None = None
+
+    def stop(self) -> None:
+        """It is over."""
+        self._took = self.seconds()
+
+    def seconds(self) -> float:
+        """How long it took, or has been taking."""
+        if self._took is not None:
+            return self._took
+        return round(self._system.monotonic() - self._began, 3)

@@ -13,38 +13,38 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from trialbook.api import AgentEnd
 from trialbook.errors import EnvironmentProblem, TrialbookError
-from trialbook.execution.attempt import AttemptRunner, Ground, in_bytes
+from trialbook.execution.attempt import AttemptRunner, Ground
+from trialbook.execution.attempts import Attempts, subject_of, to_be_judged
 from trialbook.execution.audit import audit
-from trialbook.execution.change import capture
-from trialbook.execution.findings import Findings, GradeTrial, Subject
+from trialbook.execution.findings import Findings, GradeTrial
 from trialbook.execution.known_answers import KnownAnswers
 from trialbook.execution.launch import Launcher
 from trialbook.execution.network import Access, access_to, record_of, sightings_of
-from trialbook.execution.planted import planted_git
 from trialbook.execution.prepare import Supplies, starting_point
 from trialbook.execution.reachable import package_places, shown_places
 from trialbook.execution.room import Room
 from trialbook.execution.shown import shown_to
 from trialbook.execution.toolchain import ToolchainFailure, Toolchains, bare_python
-from trialbook.execution.workspace import Template, TemplateObjects, template, unpack
+from trialbook.execution.workspace import Template, template, unpack
 from trialbook.model.runfiles import EGRESS_LOG, TOOLCHAIN_LOG
-from trialbook.model.trial import Stage, TrialSpec, WorkspaceRecord
+from trialbook.model.trial import TrialSpec, WorkspaceRecord
 from trialbook.storage.files import fresh_folder
 from trialbook.storage.repository import Store
 from trialbook.system import System, timestamp
 
-_GRADABLE = frozenset({AgentEnd.FINISHED, AgentEnd.TIMED_OUT, AgentEnd.BUDGET})
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialRunner:
-    """Does trials with one launcher, one system and one way to grade; threads may share it."""
+    """Does trials with one launcher and one system; threads may share it.
+
+    ``grade`` judges what a trial left; ``check`` answers those checks that agents may know.
+    """
 
     launcher: Launcher
     system: System
     grade: GradeTrial
+    check: GradeTrial
     answers: KnownAnswers = field(default_factory=KnownAnswers)
 
     def findings(self, spec: TrialSpec) -> Findings:
@@ -69,37 +69,25 @@ class TrialRunner:
         supplies = Supplies(
             suite_folder=Path(spec.suite_folder), store=Store.at(cache / "objects"), cache=cache
         )
-        with self._stage(found, "prepare"):
+        with found.stage("prepare", self.system):
             made = self._prepare(spec, room, supplies, found)
             python = self._toolchain(spec, supplies, found)
             self._look_for_answer(spec, python, supplies, made, found)
-        with self._stage(found, "agent"):
-            own = python if spec.task.toolchain else bare_python()
-            found.isolation = self.launcher.isolation(spec)
-            with self._access(spec, room, own, found) as access:
-                ground = Ground(room=room, supplies=supplies, python=own, access=access)
-                self._attempt(spec, ground, 1, found)
-        with self._stage(found, "capture"):
-            found.change = capture(
-                room.workspace,
-                spec.workspace_tree,
-                supplies.store,
-                file_limit_bytes=in_bytes(spec.limits.file_mb),
-                work=Path(spec.work),
-                there=made.objects,
+        own = python if spec.task.toolchain else bare_python()
+        runner = AttemptRunner(launcher=self.launcher, system=self.system)
+        with self._access(spec, room, own, found) as access:
+            ground = Ground(
+                room=room,
+                made=made,
+                supplies=supplies,
+                python=own,
+                graders_python=python,
+                access=access,
             )
-            found.see(planted_git(room.workspace))
-        if self._to_be_graded(spec, found):
-            with self._stage(found, "grade"), fresh_folder(Path(spec.work)) as work:
-                subject = Subject(
-                    spec=spec,
-                    change=found.change,
-                    python=python,
-                    work=work,
-                    start=lambda command, policy: self.launcher.in_sandbox(spec, command, policy),
-                    objects=TemplateObjects(made, supplies.store),
-                )
-                found.grades = self.grade(subject)
+            Attempts(runner=runner, check=self.check, spec=spec, ground=ground, found=found).make()
+        if to_be_judged(spec, found, self.launcher.cancel.is_set) and not found.cut_short:
+            with found.stage("grade", self.system), fresh_folder(Path(spec.work)) as work:
+                found.grades = self.grade(subject_of(spec, ground, found, work, runner))
 
     def _toolchain(self, spec: TrialSpec, supplies: Supplies, found: Findings) -> str:
         """What the task needs to run is made ready; gives its interpreter."""
@@ -118,12 +106,6 @@ class TrialRunner:
             raise
         found.toolchain = made.use
         return made.interpreter
-
-    def _to_be_graded(self, spec: TrialSpec, found: Findings) -> bool:
-        if found.result is None or found.change is None or self.launcher.cancel.is_set():
-            return False
-        something = found.change.anything or spec.task.no_change_expected
-        return something and found.result.end in _GRADABLE
 
     def _prepare(
         self, spec: TrialSpec, room: Room, supplies: Supplies, found: Findings
@@ -166,8 +148,12 @@ class TrialRunner:
         if spec.task.reference is None:
             return
         toolchain = spec.task.toolchain
-        agent = self.launcher.registry.agent(spec.configuration.agent)
-        places = shown_places(shown_to(agent, spec, self.system.home()))
+        home, agents = self.system.home(), self.launcher.registry.agent
+        specs = [replace(spec, configuration=stage) for stage in spec.configuration.stages]
+        shown = [
+            path for one in specs for path in shown_to(agents(one.configuration.agent), one, home)
+        ]
+        places = shown_places(list(dict.fromkeys(shown)))
         if toolchain is None or toolchain.image is None:
             places += package_places(python if toolchain else bare_python())
         look = self.answers.look(spec, places, supplies, made.objects)
@@ -177,24 +163,14 @@ class TrialRunner:
             found.see(look.sightings)
         look.refuse()
 
-    def _attempt(self, spec: TrialSpec, ground: Ground, number: int, found: Findings) -> None:
-        runner = AttemptRunner(launcher=self.launcher, system=self.system)
-        made = runner.run(spec, ground, number)
-        found.result = made.result
-        found.agent = made.agent
-        found.used = made.record.usage
-        found.attempts.append(made.record)
-        found.files |= made.files
-        if made.sightings:
-            found.see(made.sightings)
-
     @contextmanager
     def _access(
         self, spec: TrialSpec, room: Room, python: str, found: Findings
     ) -> Iterator[Access]:
         """The agent's network while it works; afterwards what was seen of it is in the findings."""
         network = spec.configuration.network
-        held = found.isolation is not None and found.isolation.network_enforced
+        found.isolation = self.launcher.isolation(spec)
+        held = found.isolation.network_enforced
         way = None
         toolchain = spec.task.toolchain
         # On this host it is a bare one; an image may have no other than its own.
@@ -209,12 +185,3 @@ class TrialRunner:
                 found.see(sightings_of(way.log, network))
                 if lines := way.log.lines():
                     found.files[EGRESS_LOG] = lines
-
-    @contextmanager
-    def _stage(self, found: Findings, name: str) -> Iterator[None]:
-        began, clock = self.system.now(), self.system.monotonic()
-        try:
-            yield
-        finally:
-            seconds = round(self.system.monotonic() - clock, 3)
-            found.stages.append(Stage(name=name, started=timestamp(began), seconds=seconds))

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from trialbook.model.client import Claim, Denial, Trouble
+from trialbook.model.outcome import Outcome
 from trialbook.model.process import ProcessResult
 from trialbook.model.trajectory import Trajectory
 from trialbook.model.usage import Usage
@@ -24,6 +25,18 @@ class AgentEnd(StrEnum):
     VIOLATION = "violation"
     ENVIRONMENT = "environment"
     CANCELLED = "cancelled"
+
+
+OUTCOME_OF_END: Mapping[AgentEnd, Outcome] = {
+    AgentEnd.ERROR: Outcome.AGENT_ERROR,
+    AgentEnd.TIMED_OUT: Outcome.AGENT_TIMEOUT,
+    AgentEnd.BUDGET: Outcome.BUDGET_EXHAUSTED,
+    AgentEnd.OUTAGE: Outcome.PROVIDER_OUTAGE,
+    AgentEnd.VIOLATION: Outcome.POLICY_VIOLATION,
+    AgentEnd.ENVIRONMENT: Outcome.ENVIRONMENT_FAILURE,
+    AgentEnd.CANCELLED: Outcome.CANCELLED,
+}
+"""What an end makes of an attempt, whatever it left; nothing for one that came to its end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from trialbook.model.escalation import Condition
 from trialbook.model.outcome import Outcome
 from trialbook.model.prices import PriceTable
 from trialbook.model.suite import ArtifactPolicy, Comparison, Limits, Network, OutagePolicy
@@ -107,7 +108,8 @@ class PlannedTask:
     ``digest`` covers ``files`` (path relative to the ledger's root to sha256). ``toolchain`` is
     what it needs to run; None if nothing, or if it was not recorded. ``scope`` has patterns of the
     paths that an answer is expected to touch. ``controls`` are the answers of known worth that may
-    be among what people review: ``reference``, or ``near-miss:<name>``.
+    be among what people review: ``reference``, or ``near-miss:<name>``. ``visible``
+    names the graders whose checks agents may know.
     """
 
     category: str
@@ -126,6 +128,7 @@ class PlannedTask:
     toolchain: PlannedToolchain | None = None
     scope: tuple[str, ...] = ()
     controls: tuple[str, ...] = ()
+    visible: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +164,40 @@ class TakenInstructions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedStage:
+    """What a second attempt runs with. What is not here, it has of its configuration.
+
+    ``limits`` are its own alone, within those of the trial. ``client_version`` is as in
+    `PlannedConfiguration`.
+    """
+
+    name: str
+    agent: str
+    agent_version: str | None
+    model: str | None
+    reasoning: str | None
+    approval: str | None
+    environment: dict[str, str]
+    pass_environment: tuple[str, ...]
+    secrets: tuple[str, ...]
+    limits: dict[str, float | None]
+    parameters: dict[str, Any]
+    readable: tuple[str, ...] = ()
+    client_version: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedEscalation:
+    """The second attempt that a configuration may make: when, with what, and on what."""
+
+    when: tuple[Condition, ...]
+    workspace: str
+    tell: str | None
+    first_limits: dict[str, float | None]
+    to: PlannedStage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedConfiguration:
     """A configuration as the plan froze it; ``digest`` covers ``files``.
 
@@ -169,6 +206,7 @@ class PlannedConfiguration:
     ``workspaces`` maps each task to the tree id of its workspace: snapshot plus instructions.
     ``readable`` are the files and folders of the host that are shown besides. ``client_version`` is
     what the agent's client said of itself when the run was planned; None where there is none apart.
+    ``escalation`` is the second attempt that it may make; None if it makes one only.
     """
 
     description: str
@@ -193,6 +231,7 @@ class PlannedConfiguration:
     taken: TakenInstructions | None = None
     template: str | None = None
     client_version: str | None = None
+    escalation: PlannedEscalation | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -152,6 +152,12 @@ def attempt_folder(session: int, attempt: int) -> str:
     return f"{SESSIONS}/{session}/attempt-{attempt}"
 
 
+def visible_grade(folder: str, grader: str) -> str:
+    """Where the answers of a grader with visible checks are, in an attempt's folder."""
+    # No folder of its own: an agent may have left a file of that name.
+    return f"{folder}/checks-{grader}.json"
+
+
 def amendment_path(trial: str, name: str) -> str:
     """Where an amendment of a trial is."""
     return f"{trial}/{AMENDMENTS}/{name}.json"

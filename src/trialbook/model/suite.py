@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from trialbook.model.escalation import Condition
 from trialbook.model.evidence import SightingSeverity
 from trialbook.model.toolchain import Toolchain
 from trialbook.model.validation import Waiver
@@ -172,10 +173,14 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraderUse:
-    """One grader of a task, by plugin name, with its parameters as written (plain JSON values)."""
+    """One grader of a task, by plugin name, with its parameters as written (plain JSON values).
+
+    ``visible`` says that agents may know its questions and answers: nothing of it is private.
+    """
 
     grader: str
     parameters: dict[str, Any] = field(default_factory=dict)
+    visible: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,6 +254,22 @@ class InstructionsFrom:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Escalation:
+    """The one further attempt that a configuration may make in a trial, and when it does.
+
+    ``to`` is what the second attempt runs with; its limits, like ``first_limits``, are an attempt's
+    own, within those of the trial. ``workspace`` and ``tell`` are words of
+    `trialbook.model.escalation`.
+    """
+
+    when: tuple[Condition, ...]
+    to: Configuration
+    workspace: str
+    tell: str | None = None
+    first_limits: GivenLimits | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
     """The whole workflow under evaluation.
 
@@ -259,8 +280,9 @@ class Configuration:
     ``{task}`` and ``{repetition}``. ``gives_reference`` hands the task's reference to the agent:
     only for known-good controls, and said in every report. ``secrets`` are names of environment
     variables. ``readable`` names files and folders of the host that the agent's client needs, to be
-    read. ``limits`` holds only what the configuration itself gives: see `merge_limits`. ``digests``
-    maps every file that takes part (relative to the ledger's root) to its sha256.
+    read. ``limits`` holds only what the configuration itself gives: see `merge_limits`.
+    ``escalation`` is the second attempt, if it may make one. ``digests`` maps every file that takes
+    part (relative to the ledger's root) to its sha256.
     """
 
     name: str
@@ -282,8 +304,14 @@ class Configuration:
     files: str | None = None
     readable: tuple[str, ...] = ()
     gives_reference: bool = False
+    escalation: Escalation | None = None
     description: str = ""
     digests: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def stages(self) -> tuple[Configuration, ...]:
+        """What each attempt runs with: the configuration itself, and what it may escalate to."""
+        return (self,) if self.escalation is None else (self, self.escalation.to)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from trialbook.model.client import Claim, Denial, Trouble
+from trialbook.model.escalation import Condition
 from trialbook.model.evidence import Sighting, SightingSeverity
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import SlotKey, trial_folder
@@ -157,13 +158,49 @@ class GradeSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptChange:
+    """What an attempt left, where another one followed: its ``change.patch`` is with its files.
+
+    The patch turns the trial's baseline into ``tree``, unless it is ``redacted``: see
+    `ChangeRecord`. ``omitted`` counts files that stand in no patch.
+    """
+
+    tree: str
+    files: int
+    insertions: int
+    deletions: int
+    omitted: int = 0
+    redacted: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AfterAttempt:
+    """Whether a second attempt followed a first one, and why.
+
+    ``held`` are the declared conditions that held, ``reason`` says it in a sentence. ``checks``
+    are the grades that the visible checks gave; each is ``checks-<grader>.json`` with the
+    attempt's files.
+    """
+
+    escalated: bool
+    held: tuple[Condition, ...]
+    reason: str
+    checks: tuple[GradeSummary, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
     """One attempt of one session; its files are in ``sessions/<session>/attempt-<attempt>/``.
 
     ``end`` and ``message`` are how the adapter says that it ended, ``trouble`` what kept the model
     from answering. ``session_id`` is the client's own. ``denied`` lists what was not permitted,
     ``claims`` what the agent says about tests, ``usage`` what this attempt used; null or empty
-    where the adapter tells nothing.
+    where the adapter tells nothing. ``outcome`` is what this evidence alone makes of the attempt;
+    null if graders decide. ``seconds`` is how long its agent had.
+
+    In a configuration that may escalate, ``configuration`` and ``agent`` say what the attempt ran
+    with, ``workspace`` what a second one began with, ``change`` what a first one left, and
+    ``after`` whether another followed; null where it does not apply.
     """
 
     session: int
@@ -176,6 +213,14 @@ class Attempt:
     denied: tuple[Denial, ...] = ()
     claims: tuple[Claim, ...] = ()
     usage: Usage | None = None
+    outcome: Outcome | None = None
+    started: str | None = None
+    seconds: float | None = None
+    configuration: str | None = None
+    agent: AgentRecord | None = None
+    workspace: str | None = None
+    change: AttemptChange | None = None
+    after: AfterAttempt | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,7 +248,8 @@ class Trial:
     ``cut`` lists the logs that were too large to be kept whole; ``artifacts`` maps each other file
     of the trial's folder to its sha256. ``sightings`` is what was seen of broken rules; null means
     that nothing looked. ``egress`` is what a proxy saw of the network; null where none was there.
-    Parts that the trial did not get to are null.
+    ``usage`` is the sum over all ``attempts``, ``agent`` that of the last one. Parts that the trial
+    did not get to are null.
     """
 
     schema: str = "trialbook/trial/1"

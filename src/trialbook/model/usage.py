@@ -33,6 +33,14 @@ class Usage:
     basis: str = UNKNOWN
     prices: str | None = None
 
+    @property
+    def tokens(self) -> int | None:
+        """Every token that was read or written; None unless input and output are known."""
+        if self.input_tokens is None or self.output_tokens is None:
+            return None
+        cached = (self.cache_read_tokens or 0) + (self.cache_write_tokens or 0)
+        return self.input_tokens + cached + self.output_tokens
+
 
 _COUNTS = tuple(field.name for field in fields(Usage) if "int" in str(field.type))
 

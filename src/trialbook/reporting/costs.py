@@ -80,7 +80,7 @@ def _cost(results: RunResults, name: str) -> Cost:
         interventions=len(interventions),
         minutes=sum(one.minutes for one in interventions),
         seconds=_spread(trials, _seconds),
-        tokens=_spread(trials, _tokens),
+        tokens=_spread(trials, lambda trial: trial.usage.tokens),
         usd=_spread(trials, _dollars),
     )
 
@@ -105,15 +105,6 @@ def _dollars(trial: Trial) -> float | None:
 
 
 def _seconds(trial: Trial) -> float | None:
-    """How long the agent worked."""
+    """How long the agent worked, in all attempts."""
     found = [stage.seconds for stage in trial.stages if stage.name == "agent"]
     return sum(found) if found else None
-
-
-def _tokens(trial: Trial) -> float | None:
-    """Every token that was read or written; None unless input and output are known."""
-    usage = trial.usage
-    if usage.input_tokens is None or usage.output_tokens is None:
-        return None
-    cached = (usage.cache_read_tokens or 0) + (usage.cache_write_tokens or 0)
-    return usage.input_tokens + cached + usage.output_tokens

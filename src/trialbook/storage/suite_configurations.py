@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from trialbook.api import Agent
 from trialbook.formats.document import Document, Pointer
-from trialbook.formats.schema import check_schema
 from trialbook.model.hosts import HostError, parse_entry
 from trialbook.model.suite import ALLOW, Configuration, InstructionsFrom, Network
-from trialbook.storage.placeholders import placeholder_fault
+from trialbook.storage.suite_agents import AgentPart, check_agent, files_folders, owner_of
+from trialbook.storage.suite_escalations import build_escalation, check_escalation
 from trialbook.storage.suite_reading import Reading, below, mapping_of, value_of
 from trialbook.storage.suite_tasks import TaskFile
-
-_PLACEHOLDERS = ("task", "repetition")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,14 +51,15 @@ def check_configuration(
     if name is not None and name != path.stem:
         message = f"the configuration is called `{name}`, but its file `{path.name}`"
         reading.at(document, ("configuration",), message, "rename one of the two")
-    owner = _owner(path.stem)
+    owner = owner_of(path.stem)
     reading.freeze(owner, path)
     _check_plugins(reading, document, tasks)
+    check_escalation(reading, document, tasks, repetitions)
     instructions = value_of(document, ("instructions",), str)
     folder = below(reading.folder / "instructions", instructions)
     if folder is not None and reading.found(document, ("instructions",), folder, folder=True):
         reading.freeze(owner, folder)
-    for folder in _files_folders(reading, document, tasks, repetitions):
+    for folder in files_folders(reading, document, tasks, repetitions):
         reading.freeze(owner, folder)
     _check_hosts(reading, document)
     _check_reference(reading, document, tasks)
@@ -73,8 +71,21 @@ def check_configuration(
     return ConfigurationFile(name=path.stem, document=document)
 
 
-def build_configuration(reading: Reading, file: ConfigurationFile) -> Configuration:
-    """The value of a configuration without mistakes."""
+def build_configuration(
+    reading: Reading, file: ConfigurationFile, others: Mapping[str, ConfigurationFile]
+) -> Configuration:
+    """The value of a configuration without mistakes; ``others`` are all of the suite by name."""
+    alone = _build(reading, file)
+    escalate = mapping_of(file.document).get("escalate")
+    if escalate is None:
+        return alone
+    named = escalate["to"]
+    other = _build(reading, others[named]) if isinstance(named, str) else None
+    return replace(alone, escalation=build_escalation(escalate, alone, other))
+
+
+def _build(reading: Reading, file: ConfigurationFile) -> Configuration:
+    """A configuration without what it escalates to."""
     written = mapping_of(file.document)
     return Configuration(
         name=file.name,
@@ -96,7 +107,7 @@ def build_configuration(reading: Reading, file: ConfigurationFile) -> Configurat
         readable=tuple(written.get("readable", ())),
         gives_reference=written.get("gives_reference", False),
         description=written.get("description", ""),
-        digests=reading.digests(_owner(file.name)),
+        digests=reading.digests(owner_of(file.name)),
     )
 
 
@@ -113,10 +124,6 @@ def _instructions_from(written: Any) -> InstructionsFrom | None:  # noqa: ANN401
         paths=tuple(source["paths"]),
         repository=source.get("repository"),
     )
-
-
-def _owner(name: str) -> str:
-    return f"configuration {name}"
 
 
 def _network(written: Any) -> Network:  # noqa: ANN401 - a word or a mapping
@@ -138,74 +145,10 @@ def _check_hosts(reading: Reading, document: Document) -> None:
 
 
 def _check_plugins(reading: Reading, document: Document, tasks: Sequence[TaskFile]) -> None:
-    agent_name = value_of(document, ("agent",), str)
-    if agent_name:
-        agent = reading.plugin("agents", agent_name, document, ("agent",))
-        parameters = mapping_of(document).get("with", {})
-        if agent is not None and isinstance(parameters, dict):
-            wrong = check_schema(document, agent.parameters, at=("with",), data=parameters)
-            reading.problems += wrong
-            if not wrong:
-                _check_prompts(reading, document, agent, tasks)
-        settings = getattr(agent, "settings", None)
-        if settings:
-            reading.problems += check_schema(document, {"properties": settings})
+    check_agent(reading, document, tasks, AgentPart(written=mapping_of(document)))
     sandbox = value_of(document, ("sandbox",), str)
     if sandbox:
         reading.plugin("sandboxes", sandbox, document, ("sandbox",))
-
-
-def _check_prompts(
-    reading: Reading, document: Document, agent: Agent, tasks: Sequence[TaskFile]
-) -> None:
-    """Every brief has to fit into what the agent can take as a prompt, if it says how much."""
-    longest = getattr(agent, "longest_prompt", None)
-    most = None if longest is None else longest(mapping_of(document).get("with", {}))
-    if most is None:
-        return
-    for task in tasks:
-        brief = task.brief
-        length = brief.stat().st_size if brief is not None and brief.is_file() else 0
-        if length > most:
-            message = (
-                f"the brief of task {task.name} is too long for an argument: {length} bytes, and "
-                f"{most} fit"
-            )
-            hint = "give it with `prompt: file` and {prompt_file}, or with `prompt: stdin`"
-            reading.at(document, ("with",), message, hint, key=True)
-
-
-def _files_folders(
-    reading: Reading, document: Document, tasks: Sequence[TaskFile], repetitions: int
-) -> list[Path]:
-    """The folders that ``files`` names for all trials; those that are missing are reported."""
-    pointer: Pointer = ("files",)
-    template = value_of(document, pointer, str)
-    if template is None or below(reading.folder, template) is None:
-        return []
-    if fault := placeholder_fault(template, _PLACEHOLDERS):
-        message, _, hint = fault.partition("; ")
-        reading.at(document, pointer, message, hint)
-        return []
-    folders = [
-        reading.folder / name for name in dict.fromkeys(_expanded(template, tasks, repetitions))
-    ]
-    if any(reading.exposes(folder) for folder in folders):
-        message = "the agent would get the private part of a task"
-        reading.at(document, pointer, message, "give the agent's files a folder of their own")
-        return []
-    missing = [reading.shown(folder) for folder in folders if not folder.is_dir()]
-    if missing:
-        others = f", and {len(missing) - 1} more are missing" if missing[1:] else ""
-        message = f"there is no folder `{missing[0]}`{others}"
-        reading.at(document, pointer, message, "add it, or correct the path")
-    return [folder for folder in folders if folder.is_dir()]
-
-
-def _expanded(template: str, tasks: Sequence[TaskFile], repetitions: int) -> Iterator[str]:
-    for task in tasks:
-        for repetition in range(1, repetitions + 1):
-            yield template.format(task=task.name, repetition=repetition)
 
 
 def _check_reference(reading: Reading, document: Document, tasks: Sequence[TaskFile]) -> None:

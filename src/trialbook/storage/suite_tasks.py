@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,8 @@ from trialbook.storage.suite_toolchains import build_toolchain, check_toolchain
 
 TASK_FILE = "task.yaml"
 BRIEF_FILE = "brief.md"
+
+_PRIVATE = "private"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,8 +157,20 @@ def _check_graders(reading: Reading, document: Document, folder: Path) -> tuple[
         wrong = check_schema(document, grader.parameters, at=pointer, data=parameters)
         reading.problems += wrong
         if not wrong:
-            _ask_grader(reading, document, pointer, folder, grader, parameters)
+            files = _ask_grader(reading, document, pointer, folder, grader, parameters)
+            visible = getattr(grader, "visible", False) is True and not _any_private(files, folder)
+            uses[name] = replace(uses[name], visible=visible)
     return tuple(uses.values())
+
+
+def _any_private(files: Iterable[Path], folder: Path) -> bool:
+    """Whether one of the files is private, by its own path or by where a link on it leads."""
+    whole = folder.resolve()
+    return any(
+        _PRIVATE
+        in (*file.relative_to(folder).parts, *os.path.relpath(file.resolve(), whole).split("/"))
+        for file in files
+    )
 
 
 def _ask_grader(
@@ -166,8 +180,8 @@ def _ask_grader(
     folder: Path,
     grader: Grader,
     parameters: Mapping[str, Any],
-) -> None:
-    """Let a grader look at the files that its parameters name."""
+) -> list[Path]:
+    """Let a grader look at the files that its parameters name; gives those below the folder."""
     problems: list[Problem] = []
     try:
         files = [folder / file for file in grader.files(parameters, folder)]
@@ -176,22 +190,24 @@ def _ask_grader(
             problems += grader.problems(parameters, folder)
     except TrialbookError as error:
         reading.at(document, pointer, error.message, error.hint, key=True)
-        return
+        return []
     except Exception as error:  # noqa: BLE001 - a plugin may do anything
         message = f"the grader `{grader.name}` broke down on these parameters: {error!r}"
         reading.at(document, pointer, message, "report it to the plugin's authors", key=True)
-        return
+        return []
     placed = [_placed(reading, document, pointer, problem, folder) for problem in problems]
     reading.problems += placed
     for file in outside:
         message = f"`{os.path.relpath(file, folder)}` is outside of the task's folder"
         reading.at(document, pointer, message, "name a file below the task's folder", key=True)
-    for file in [file for file in files if file not in outside]:
+    inside = [file for file in files if file not in outside]
+    for file in inside:
         if file.exists():
             reading.freeze(_owner(folder.name), file)
         elif reading.shown(file) not in {problem.path for problem in placed}:
             message = f"there is no `{reading.shown(file)}`"
             reading.at(document, pointer, message, "add it, or correct the path", key=True)
+    return inside
 
 
 def _is_below(file: Path, folder: Path) -> bool:

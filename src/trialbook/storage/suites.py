@@ -283,7 +283,8 @@ def _build(found: _Found, document: Document) -> Suite:
         accept=written["accept"],
         tasks=tuple(build_task(reading, task, toolchain) for task in found.tasks),
         configurations=tuple(
-            build_configuration(reading, by_name[name]) for name in written["configurations"]
+            build_configuration(reading, by_name[name], by_name)
+            for name in written["configurations"]
         ),
         repetitions=int(written.get("repetitions", DEFAULT_REPETITIONS)),
         limits=merge_limits(Limits(), written.get("limits")),

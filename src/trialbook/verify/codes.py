@@ -55,6 +55,7 @@ class Code(StrEnum):
     ARTIFACT_DIFFERS = "artifact-differs"
     CUT_DIFFERS = "cut-differs"
     EGRESS_DIFFERS = "egress-differs"
+    ATTEMPT_DIFFERS = "attempt-differs"
     GRADE_DIFFERS = "grade-differs"
     REGRADE_PARTIAL = "regrade-partial"
     INCIDENT_UNOPENED = "incident-unopened"
@@ -248,6 +249,11 @@ _MEANINGS: dict[Code, Meaning] = {
     ),
     Code.EGRESS_DIFFERS: Meaning(
         "A record's counts of network requests do not follow from its log.", _CONTRADICTION
+    ),
+    Code.ATTEMPT_DIFFERS: Meaning(
+        "A trial's attempts are not what its plan, their files or its record make of them.",
+        "All attempts are charged to the trial, and whether there is a second one follows from the "
+        "first one's end and the visible checks. " + _CONTRADICTION,
     ),
     Code.GRADE_DIFFERS: Meaning("A grade and the trial's record of it disagree.", _CONTRADICTION),
     Code.REGRADE_PARTIAL: Meaning(

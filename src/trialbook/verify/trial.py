@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -10,11 +11,20 @@ from trialbook.errors import Refused
 from trialbook.model.digest import sha256
 from trialbook.model.grade import Grade
 from trialbook.model.plan import Plan
-from trialbook.model.runfiles import EGRESS_LOG, PATCH, TRIAL, FileKind, place_of
+from trialbook.model.runfiles import (
+    EGRESS_LOG,
+    PATCH,
+    TRIAL,
+    FileKind,
+    attempt_folder,
+    place_of,
+    visible_grade,
+)
 from trialbook.model.trial import GradeSummary, Trial
 from trialbook.storage.large import FULL_FOLDER, cut_problem
 from trialbook.storage.objects import REGULAR
 from trialbook.storage.raw_objects import BLOB, DamagedObject, Entry, MissingObject
+from trialbook.verify.attempts import attempt_faults
 from trialbook.verify.codes import Code
 from trialbook.verify.egress import egress_problem
 from trialbook.verify.findings import Findings
@@ -88,6 +98,7 @@ class TrialCheck:
         self._workspace(trial, f"{folder}/{TRIAL}")
         self._cut(trial, folder, contents)
         self._egress(trial, folder, contents)
+        self._attempts(trial, folder, contents, digests)
         grades = self._grades(trial, folder, contents, digests)
         self._change(trial, folder, contents.get(PATCH), digests.get(PATCH, ""))
         if len(grades) == len(trial.grades):
@@ -203,9 +214,24 @@ class TrialCheck:
     def _grades(
         self, trial: Trial, folder: str, contents: dict[str, bytes], digests: dict[str, str]
     ) -> dict[str, Grade]:
+        uses = [(use, f"grades/{use.grader}.json") for use in trial.grades]
+        found = self._read_grades(uses, folder, contents, digests)
+        extra = {n for n in contents if n.startswith("grades/") and n in trial.artifacts}
+        for name in sorted(extra - {f"grades/{use.grader}.json" for use in trial.grades}):
+            detail = "the record lists it, and does not count it as a grade"
+            self._fault(Code.GRADE_DIFFERS, detail, f"{folder}/{name}")
+        return found
+
+    def _read_grades(
+        self,
+        uses: Iterable[tuple[GradeSummary, str]],
+        folder: str,
+        contents: dict[str, bytes],
+        digests: dict[str, str],
+    ) -> dict[str, Grade]:
+        """The grades that lines of a record speak of, each in its file."""
         found: dict[str, Grade] = {}
-        for use in trial.grades:
-            name = f"grades/{use.grader}.json"
+        for use, name in uses:
             data = contents.get(name)
             path = f"{folder}/{name}"
             if data is None:
@@ -218,11 +244,28 @@ class TrialCheck:
             problem = grade_problem(use, grade, digests[name])
             if problem:
                 self._fault(Code.GRADE_DIFFERS, problem, path)
-        extra = {n for n in contents if n.startswith("grades/") and n in trial.artifacts}
-        for name in sorted(extra - {f"grades/{use.grader}.json" for use in trial.grades}):
-            detail = "the record lists it, and does not count it as a grade"
-            self._fault(Code.GRADE_DIFFERS, detail, f"{folder}/{name}")
         return found
+
+    def _attempts(
+        self, trial: Trial, folder: str, contents: dict[str, bytes], digests: dict[str, str]
+    ) -> None:
+        """The attempts, with what each left and what visible checks said of it."""
+        for detail in attempt_faults(self.run.plan, trial):
+            self._fault(Code.ATTEMPT_DIFFERS, detail, f"{folder}/{TRIAL}")
+        for attempt in trial.attempts:
+            inside = attempt_folder(attempt.session, attempt.attempt)
+            checks = attempt.after.checks if attempt.after is not None else ()
+            uses = [(use, visible_grade(inside, use.grader)) for use in checks]
+            self._read_grades(uses, folder, contents, digests)
+            name = f"{inside}/{PATCH}"
+            if attempt.change is None:
+                continue
+            if name not in contents:
+                detail = "the record has a change, and the patch is gone"
+                self._fault(Code.PATCH_DIFFERS, detail, f"{folder}/{name}")
+            elif not attempt.change.redacted:
+                given = (contents[name], digests[name])
+                self._gives(trial, given, attempt.change.tree, f"{folder}/{name}")
 
     def _change(self, trial: Trial, folder: str, patch: bytes | None, digest: str) -> None:
         """The patch, if there is one, with its digest."""
@@ -245,8 +288,12 @@ class TrialCheck:
                 "only a run without the secret can show it",
             )
             return
+        self._gives(trial, (patch, digest), change.tree, path)
+
+    def _gives(self, trial: Trial, patch: tuple[bytes, str], wanted: str, path: str) -> None:
+        """A patch, with its digest, makes the recorded tree of the baseline."""
         try:
-            tree = self.rules.patched(self.run.plan, trial, patch, digest)
+            tree = self.rules.patched(self.run.plan, trial, *patch)
         except NotHere as missing:
             self.findings.not_checked(
                 "patches against the final state", missing.message, missing.hint
@@ -255,8 +302,8 @@ class TrialCheck:
             detail = f"it does not apply to the baseline: {refusal.message}"
             self._fault(Code.PATCH_TREE_DIFFERS, detail, path)
         else:
-            if tree != change.tree:
-                detail = f"it gives the tree {tree}, recorded is {change.tree}"
+            if tree != wanted:
+                detail = f"it gives the tree {tree}, recorded is {wanted}"
                 self._fault(Code.PATCH_TREE_DIFFERS, detail, path)
 
     def _fault(self, code: Code, detail: str, path: str) -> None:

@@ -18,7 +18,8 @@ def find_clients(
 ) -> dict[str, str]:
     """The version of each configuration's client, by the configuration's name.
 
-    Configurations whose agent has no client apart are left out; ``say`` is told what was found.
+    What a configuration may escalate to is among them under its own name. Those whose agent has no
+    client apart are left out; ``say`` is told what was found.
 
     Raises:
         UserError: a client is not there, does not work, or is not the version that is pinned; holds
@@ -27,6 +28,7 @@ def find_clients(
     found: dict[str, str] = {}
     wrong: list[str] = []
     known: dict[str, Client | None] = {}
+    configurations = [stage for one in configurations for stage in one.stages]
     for configuration in configurations:
         asked = f"{configuration.agent} {configuration.parameters}"
         if asked not in known:
@@ -47,7 +49,7 @@ def find_clients(
             shown = f"{configuration.agent} {found[configuration.name]}"
             by_version.setdefault(shown, []).append(configuration.name)
     for shown, names in by_version.items():
-        say(f"client: {shown} ({', '.join(names)})")
+        say(f"client: {shown} ({', '.join(dict.fromkeys(names))})")
     return found
 
 
@@ -57,18 +59,33 @@ def need_clients(plan: Plan, configurations: Iterable[Configuration], registry: 
     Raises:
         UserError: one is not.
     """
-    listed = [one for one in configurations if plan.configurations[one.name].client_version]
+    configurations = list(configurations)
+    planned = _planned(plan, configurations)
+    listed = [one for one in configurations if any(stage.name in planned for stage in one.stages)]
     unsaid: Callable[[str], None] = lambda _: None  # noqa: E731 - nobody needs to hear it twice
     found = find_clients(listed, registry, unsaid)
     wrong = [
-        f"configuration {name}: {plan.configurations[name].agent} {version} is installed, and the "
-        f"run was planned with {plan.configurations[name].client_version}"
+        f"configuration {name}: {planned[name][0]} {version} is installed, and the run was "
+        f"planned with {planned[name][1]}"
         for name, version in found.items()
-        if version != plan.configurations[name].client_version
+        if name in planned and version != planned[name][1]
     ]
     if wrong:
         hint = "install that version again to go on, or start a new run with `trialbook eval`"
         raise UserError("\n".join(wrong), hint=hint)
+
+
+def _planned(plan: Plan, configurations: Iterable[Configuration]) -> dict[str, tuple[str, str]]:
+    """Agent and version of each client that a plan was made with, by the name of what runs it."""
+    found: dict[str, tuple[str, str]] = {}
+    for one in configurations:
+        planned = plan.configurations[one.name]
+        stages = [(one.name, planned.agent, planned.client_version)]
+        if planned.escalation is not None:
+            to = planned.escalation.to
+            stages.append((to.name, to.agent, to.client_version))
+        found |= {name: (agent, version) for name, agent, version in stages if version}
+    return found
 
 
 def _client(configuration: Configuration, registry: Registry) -> Client | None:

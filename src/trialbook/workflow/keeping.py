@@ -14,7 +14,7 @@ from trialbook.errors import EnvironmentProblem, TrialbookError
 from trialbook.formats.cut_log import cut_log
 from trialbook.formats.records import from_json, plain, to_json
 from trialbook.model.grade import Grade
-from trialbook.model.runfiles import PATCH
+from trialbook.model.runfiles import PATCH, visible_grade
 from trialbook.model.suite import ArtifactPolicy
 from trialbook.model.trial import CutFile, Trial, TrialBundle
 from trialbook.storage.large import FULL_FOLDER, pointer_to
@@ -96,13 +96,32 @@ class Keeper:
             kept.redactions += counts
             self._keep_log(kept, self._name(kept, path), clean)
         if patch is not None:
-            self._keep_patch(kept, patch)
+            kept.patch_redacted = self._keep_patch(kept, patch, PATCH)
         for grade in grades:
-            clean_grade = self._record(kept, Grade, grade, f"the grade of {grade.grader}")
+            clean_grade = self._keep_grade(kept, grade, f"grades/{grade.grader}.json")
             kept.grades.append(clean_grade)
-            kept.files[f"grades/{clean_grade.grader}.json"] = to_json(clean_grade)
         kept.problems += self._failures
         return kept
+
+    def keep_attempt(
+        self, kept: Kept, folder: str, patch: bytes | None, grades: Iterable[Grade]
+    ) -> tuple[bool, list[Grade]]:
+        """Add what an attempt left and what visible checks said of it, below the attempt's folder.
+
+        Gives whether something was taken out of the patch, and the grades as they are kept.
+        """
+        redacted = False
+        if patch is not None:
+            redacted = self._keep_patch(kept, patch, f"{folder}/{PATCH}")
+        paths = ((grade, visible_grade(folder, grade.grader)) for grade in grades)
+        clean = [self._keep_grade(kept, grade, path) for grade, path in paths]
+        kept.problems += self._failures
+        return redacted, clean
+
+    def _keep_grade(self, kept: Kept, grade: Grade, path: str) -> Grade:
+        clean = self._record(kept, Grade, grade, f"the grade of {grade.grader}")
+        kept.files[path] = to_json(clean)
+        return clean
 
     def bundle(self, record: Trial, kept: Kept) -> TrialBundle:
         """The record, free of secrets too, with the files: what may be committed, or why not."""
@@ -133,12 +152,13 @@ class Keeper:
             name = f"{clean}-{number}"
         return name
 
-    def _keep_patch(self, kept: Kept, patch: bytes) -> None:
+    def _keep_patch(self, kept: Kept, patch: bytes, path: str) -> bool:
+        """Keep a patch; gives whether something was taken out of it."""
         clean = redact_patch(patch, self._redactor)
         kept.redactions += clean.counts
         kept.problems += clean.problems
-        kept.patch_redacted = clean.data != patch
-        kept.files[PATCH] = clean.data
+        kept.files[path] = clean.data
+        return clean.data != patch
 
     def _keep_log(self, kept: Kept, path: str, data: bytes) -> None:
         """Keep a file; of a long log, its beginning and end, and the whole elsewhere."""

@@ -137,5 +137,6 @@ def shared_places(suite: Suite, folder: Path, registry: Registry, home: Path) ->
             name = f"the instructions {one.instructions}"
             root = folder / "instructions" / one.instructions
             found[root] = Place(name=name, root=root, lasting=False)
-        shown += named_paths(registry.agent(one.agent), one, home)
+        for stage in one.stages:
+            shown += named_paths(registry.agent(stage.agent), stage, home)
     return [*found.values(), *shown_places(shown)]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from trialbook.errors import EnvironmentProblem, UserError
 from trialbook.execution.prepare import Start
-from trialbook.model.digest import digest_of_files, sha256
+from trialbook.model.digest import digest_of_files
 from trialbook.model.lock import Difference
 from trialbook.model.plan import (
     DEVELOPMENT,
@@ -18,7 +18,6 @@ from trialbook.model.plan import (
     Plan,
     PlannedConfiguration,
     PlannedSlot,
-    PlannedTask,
     PluginUse,
     schedule,
 )
@@ -27,19 +26,19 @@ from trialbook.model.suite import (
     NO_SANDBOX,
     Configuration,
     Suite,
-    Task,
-    merge_limits,
 )
 from trialbook.model.toolchain import PlannedToolchain
 from trialbook.process import git_version
 from trialbook.registry import Registry
 from trialbook.storage.redact import SHORTEST
-from trialbook.storage.suite_judgement import controls_of, planned_judgement
+from trialbook.storage.suite_judgement import planned_judgement
 from trialbook.system import System, timestamp
 from trialbook.workflow.clients import find_clients
+from trialbook.workflow.declaring import Declaration, declared
 from trialbook.workflow.held_out import allowed, openings
 from trialbook.workflow.host import this_runner
 from trialbook.workflow.locking import LockState, lock_state, refuse_drift
+from trialbook.workflow.planned import planned_configurations, planned_tasks
 from trialbook.workflow.prices import newest_prices
 from trialbook.workflow.revisions import Revisions, at_revisions
 from trialbook.workflow.sandboxes import choose_sandboxes, keep_out_of_sight, strongest
@@ -64,6 +63,7 @@ class Request:
     sandbox: str | None = None
     revisions: Revisions | None = None
     kind: str = DEVELOPMENT
+    comparison: Declaration = Declaration()
 
 
 def narrowed(suite: Suite, request: Request) -> Suite:
@@ -106,7 +106,7 @@ def make_plan(
     starts = prepared(suite, root=root, system=system, say=say)
     refuse_drift(state, _other_snapshots(state, starts))
     moment, seed = system.now(), request.seed or system.token(8)
-    configurations = _planned_configurations(suite, sandboxes, registry, starts, clients)
+    configurations = planned_configurations(suite, sandboxes, registry, starts, clients)
     draft_because = _draft_because(state, configurations, registry, say)
     return Plan(
         run=f"{moment:%Y%m%dT%H%M%SZ}-{system.token(3)}",
@@ -123,7 +123,7 @@ def make_plan(
         repetitions=suite.repetitions,
         jobs=request.jobs or min(os.cpu_count() or 1, 4),
         accept=suite.accept,
-        compare=suite.compare,
+        compare=declared(suite, request.comparison),
         judgement=planned_judgement(root, suite),
         rerun=_ALWAYS_RERUN | suite.rerun,
         limits_are_failures=suite.limits_are_failures,
@@ -137,7 +137,7 @@ def make_plan(
         suite_digest=digest_of_files(suite.every_file()),
         files=dict(sorted(suite.files.items())),
         configurations=configurations,
-        tasks=_planned_tasks(suite, next(iter(starts.values())), toolchains),
+        tasks=planned_tasks(suite, next(iter(starts.values())), toolchains),
         schedule=_schedule(suite, seed),
     )
 
@@ -272,7 +272,8 @@ def check_secrets(configurations: Iterable[Configuration], system: System) -> No
     Raises:
         UserError: one is not set, or too short to be told from ordinary text.
     """
-    named = {name for configuration in configurations for name in configuration.secrets}
+    stages = [stage for configuration in configurations for stage in configuration.stages]
+    named = {name for stage in stages for name in stage.secrets}
     short = [name for name in sorted(named) if 0 < len(system.environ.get(name, "")) < SHORTEST]
     if short:
         raise UserError(
@@ -281,9 +282,9 @@ def check_secrets(configurations: Iterable[Configuration], system: System) -> No
             hint="use a longer value; what is no secret goes under `pass_environment`",
         )
     missing = [
-        f"{configuration.name}: {name}"
-        for configuration in configurations
-        for name in configuration.secrets
+        f"{stage.name}: {name}"
+        for stage in stages
+        for name in stage.secrets
         if not system.environ.get(name)
     ]
     missing = list(dict.fromkeys(missing))
@@ -294,93 +295,11 @@ def check_secrets(configurations: Iterable[Configuration], system: System) -> No
         )
 
 
-def _planned_configurations(
-    suite: Suite,
-    sandboxes: Mapping[str, str],
-    registry: Registry,
-    starts: Mapping[str, dict[str, Start]],
-    clients: Mapping[str, str],
-) -> dict[str, PlannedConfiguration]:
-    return {
-        one.name: replace(
-            _planned_configuration(one, suite, sandboxes[one.name], registry, starts[one.name]),
-            client_version=clients.get(one.name),
-        )
-        for one in suite.configurations
-    }
-
-
-def _planned_configuration(
-    configuration: Configuration,
-    suite: Suite,
-    sandbox: str,
-    registry: Registry,
-    starts: dict[str, Start],
-) -> PlannedConfiguration:
-    return PlannedConfiguration(
-        description=configuration.description,
-        agent=configuration.agent,
-        agent_version=configuration.version or registry.agent(configuration.agent).version(),
-        model=configuration.model,
-        reasoning=configuration.reasoning,
-        instructions=configuration.instructions,
-        approval=configuration.approval,
-        sandbox=sandbox,
-        network=configuration.network,
-        environment=configuration.environment,
-        pass_environment=configuration.pass_environment,
-        secrets=configuration.secrets,
-        limits=merge_limits(suite.limits, configuration.limits),
-        parameters=configuration.parameters,
-        gives_reference=configuration.gives_reference,
-        digest=digest_of_files(configuration.digests),
-        files=dict(sorted(configuration.digests.items())),
-        workspaces={name: start.workspace_tree for name, start in sorted(starts.items())},
-        readable=configuration.readable,
-        taken=next((start.taken for start in starts.values() if start.taken), None),
-        template=configuration.template,
-    )
-
-
-def _planned_tasks(
-    suite: Suite,
-    starts: Mapping[str, Start],
-    toolchains: Mapping[str, PlannedToolchain | None],
-) -> dict[str, PlannedTask]:
-    return {
-        task.name: _planned_task(task, suite, starts[task.name], toolchains[task.name])
-        for task in suite.tasks
-    }
-
-
-def _planned_task(
-    task: Task, suite: Suite, start: Start, toolchain: PlannedToolchain | None
-) -> PlannedTask:
-    return PlannedTask(
-        category=task.category,
-        split=task.split.value,
-        contamination=task.contamination.value,
-        source=start.source,
-        tree=start.snapshot_tree,
-        brief_sha256=sha256(task.brief.encode()),
-        graders=[{use.grader: use.parameters} for use in task.graders],
-        limits=merge_limits(suite.limits, task.limits),
-        no_change_expected=task.no_change_expected,
-        must_escalate=task.must_escalate,
-        expected_outcomes=task.expected_outcomes,
-        digest=digest_of_files(task.files),
-        files=dict(sorted(task.files.items())),
-        toolchain=toolchain,
-        scope=task.scope,
-        controls=controls_of(task) if suite.judgement is not None else (),
-    )
-
-
 def _plugins(
     suite: Suite, configurations: Iterable[PlannedConfiguration], registry: Registry
 ) -> list[PluginUse]:
     wanted = {("executors", DEFAULT_EXECUTOR)}
-    wanted |= {("agents", item.agent) for item in suite.configurations}
+    wanted |= {("agents", one.agent) for item in suite.configurations for one in item.stages}
     wanted |= {("graders", use.grader) for task in suite.tasks for use in task.graders}
     wanted |= {("sandboxes", item.sandbox) for item in configurations}
     return [registry.plugin(group, name).use for group, name in sorted(wanted)]

@@ -17,12 +17,14 @@ from trialbook.formats.records import to_json
 from trialbook.grading.accept import Limit, decide_after, violation_reason
 from trialbook.grading.grade import Subject as Artifacts
 from trialbook.grading.grade import grade_artifacts
+from trialbook.grading.visible import grade_visible
 from trialbook.model.acceptance import parse_policy
 from trialbook.model.digest import sha256
 from trialbook.model.evidence import violations
 from trialbook.model.outcome import GOES_BEFORE_VIOLATIONS, Outcome
-from trialbook.model.runfiles import PATCH
+from trialbook.model.runfiles import PATCH, attempt_folder, visible_grade
 from trialbook.model.trial import (
+    Attempt,
     ChangeRecord,
     GradeSummary,
     TrialBundle,
@@ -42,7 +44,9 @@ class TrialWorker:
         self._registry = registry
         self._system = system
         launcher = Launcher(registry=registry, cancel=cancel)
-        self._runner = TrialRunner(launcher=launcher, system=system, grade=self._grade)
+        self._runner = TrialRunner(
+            launcher=launcher, system=system, grade=self._grade, check=self._check
+        )
         self._cancel = cancel
 
     def __call__(self, spec: TrialSpec) -> TrialBundle:
@@ -53,19 +57,17 @@ class TrialWorker:
         return self._bundle(spec, found, outcome, reason, graded_anyway=anyway)
 
     def _grade(self, subject: Subject) -> tuple[Grade, ...]:
-        spec = subject.spec
-        artifacts = Artifacts(
-            task=spec.task,
-            task_folder=Path(spec.suite_folder) / "tasks" / spec.task.name,
-            baseline_tree=spec.workspace_tree,
-            candidate_tree=subject.change.tree,
-            patch=subject.change.patch,
-            changed=_all_changed(subject.change),
-            python=subject.python,
-            limits=spec.limits,
-        )
         return grade_artifacts(
-            artifacts,
+            _artifacts(subject),
+            store=subject.objects,
+            registry=self._registry,
+            start=subject.start,
+            work=subject.work,
+        )
+
+    def _check(self, subject: Subject) -> tuple[Grade, ...]:
+        return grade_visible(
+            _artifacts(subject),
             store=subject.objects,
             registry=self._registry,
             start=subject.start,
@@ -80,8 +82,10 @@ class TrialWorker:
                 return Outcome.CANCELLED, "the run was stopped", False
             return Outcome.ENVIRONMENT_FAILURE, found.trouble or "nothing is known", False
         fixed = class_of(result, spec.task, changed=change.anything)
-        if fixed is None and self._cancel.is_set() and not _all_graded(found.grades):
-            return Outcome.CANCELLED, "the run was stopped before grading was done", False
+        ungraded = fixed is None and self._cancel.is_set() and not _all_graded(found.grades)
+        if found.cut_short or ungraded:
+            when = "between two attempts" if found.cut_short else "before grading was done"
+            return Outcome.CANCELLED, f"the run was stopped {when}", False
         broken = violations(found.sightings)
         if broken and fixed not in GOES_BEFORE_VIOLATIONS:
             return Outcome.POLICY_VIOLATION, violation_reason(broken), False
@@ -104,6 +108,7 @@ class TrialWorker:
         keeper = keeper_for(spec, self._system)
         patch = None if found.change is None else found.change.patch
         kept = keeper.keep(found.files, patch, found.grades)
+        attempts = tuple(_attempt(one, found, keeper, kept) for one in found.attempts)
         finished = timestamp(self._system.now())
         record = replace(
             spec.record(outcome, reason, started=found.started, finished=finished),
@@ -113,10 +118,12 @@ class TrialWorker:
             egress=found.egress,
             workspace=found.workspace,
             toolchain=found.toolchain,
-            attempts=tuple(found.attempts),
+            attempts=attempts,
             usage=found.usage,
             change=_change(found, kept),
-            grades=tuple(_summary(grade, kept.files) for grade in kept.grades),
+            grades=tuple(
+                _summary(grade, kept.files[f"grades/{grade.grader}.json"]) for grade in kept.grades
+            ),
             stages=tuple(found.stages),
             sightings=None if found.sightings is None else tuple(found.sightings),
             cut=tuple(kept.cut),
@@ -127,7 +134,9 @@ class TrialWorker:
 
 def keeper_for(spec: TrialSpec, system: System) -> Keeper:
     """Takes out of a trial's files what is secret, and cuts what is too long."""
-    secrets = secrets_of(spec.configuration, system.environ)
+    secrets: dict[str, str] = {}
+    for stage in spec.configuration.stages:
+        secrets |= secrets_of(stage, system.environ)
     scan = Scanner(Path(spec.cache) / "scanner") if installed_scanner() else None
     return Keeper(secrets, spec.artifacts, scan)
 
@@ -144,6 +153,36 @@ def bundle_files(bundle: TrialBundle, folder: str) -> dict[str, bytes]:
     base = f"{folder}/{record.path}"
     files = {f"{base}/{name}": data for name, data in bundle.files.items()}
     return files | {f"{base}/trial.json": to_json(record)}
+
+
+def _artifacts(subject: Subject) -> Artifacts:
+    spec = subject.spec
+    return Artifacts(
+        task=spec.task,
+        task_folder=Path(spec.suite_folder) / "tasks" / spec.task.name,
+        baseline_tree=spec.workspace_tree,
+        candidate_tree=subject.change.tree,
+        patch=subject.change.patch,
+        changed=_all_changed(subject.change),
+        python=subject.python,
+        limits=spec.limits,
+    )
+
+
+def _attempt(attempt: Attempt, found: Findings, keeper: Keeper, kept: Kept) -> Attempt:
+    """The record of an attempt, with what is kept of the change and the checks after it."""
+    folder = attempt_folder(attempt.session, attempt.attempt)
+    patch, grades = found.patches.get(folder), found.visible.get(attempt.attempt, ())
+    redacted, clean = keeper.keep_attempt(kept, folder, patch, grades)
+    change, after = attempt.change, attempt.after
+    if change is not None:
+        change = replace(change, redacted=redacted)
+    if after is not None:
+        checks = tuple(
+            _summary(one, kept.files[visible_grade(folder, one.grader)]) for one in clean
+        )
+        after = replace(after, checks=checks)
+    return replace(attempt, change=change, after=after)
 
 
 def _all_graded(grades: tuple[Grade, ...]) -> bool:
@@ -178,12 +217,12 @@ def _change(found: Findings, kept: Kept) -> ChangeRecord | None:
     )
 
 
-def _summary(grade: Grade, files: dict[str, bytes]) -> GradeSummary:
+def _summary(grade: Grade, data: bytes) -> GradeSummary:
     return GradeSummary(
         grader=grade.grader,
         status=grade.status.value,
         accepted=grade.accepted,
         passed=grade.passed,
         total=grade.total,
-        sha256=sha256(files[f"grades/{grade.grader}.json"]),
+        sha256=sha256(data),
     )
