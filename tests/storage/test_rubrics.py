@@ -263,3 +263,10 @@ def test_the_shipped_rubrics_pass_their_own_check(tmp_path: Path) -> None:
 
 def test_an_empty_rubric_passes_the_check(tmp_path: Path) -> None:
     assert said(ledger(tmp_path, empty_rubric(), "rubrics/new/v1.md")) == []
+
+
+def test_the_rubric_in_the_docs_is_one(tmp_path: Path, root: Path) -> None:
+    page = (root / "site/pages/how-to/write-a-rubric.md").read_text()
+    example = page.split("```markdown\n")[1].split("```\n")[0]
+    assert said(ledger(tmp_path, example, "rubrics/payments/v1.md")) == []
+    assert load_rubric(tmp_path, "payments@1").verdicts == VERDICTS
