@@ -9,11 +9,12 @@ the ledger's lock is held: one process at a time.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from trialbook.errors import EnvironmentProblem
-from trialbook.storage.files import read_regular, write_atomic
+from trialbook.storage.files import read_regular, sync, write_atomic
 
 _LIMIT = 4096
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -25,6 +26,7 @@ class Claims:
     def __init__(self, common_folder: Path) -> None:
         self._base = common_folder.resolve()
         self._folder = self._base / "trialbook" / "claims"
+        self._notes: dict[Path, Path] = {}
 
     def take(self, lock: Path, content: bytes, *, durable: bool = False) -> bool:
         """Make a lock file with this content, which is nobody else's; False if there is one.
@@ -32,8 +34,11 @@ class Claims:
         The file is whole from the first moment; with ``durable`` its content is on the disk.
         """
         note = self._note(lock)
-        write_atomic(note, content, durable=durable)
+        write_atomic(note, content)
         try:
+            if durable:
+                # The bytes only: the names follow in the order in which they are made.
+                sync(note)
             lock.parent.mkdir(parents=True, exist_ok=True)
             _create_whole(note, lock, content)
         except FileExistsError:
@@ -59,7 +64,7 @@ class Claims:
             EnvironmentProblem: it cannot be removed; `heal` will, when it can.
         """
         note = self._note(lock)
-        if note.exists():
+        if os.path.lexists(note):
             _remove(lock)
             _forget(note)
 
@@ -69,9 +74,7 @@ class Claims:
         Raises:
             EnvironmentProblem: one cannot be removed.
         """
-        for note in sorted(self._folder.rglob("*")):
-            if note.is_dir():
-                continue
+        for note in sorted(_files_below(self._folder)):
             lock = self._base / note.relative_to(self._folder)
             content = read_regular(note, _LIMIT)
             if content and read_regular(lock, _LIMIT) == content:
@@ -79,7 +82,16 @@ class Claims:
             _forget(note)
 
     def _note(self, lock: Path) -> Path:
-        return self._folder / (lock.parent.resolve() / lock.name).relative_to(self._base)
+        known = self._notes.get(lock)
+        if known is None:
+            known = self._folder / (lock.parent.resolve() / lock.name).relative_to(self._base)
+            self._notes[lock] = known
+        return known
+
+
+def _files_below(folder: Path) -> Iterator[Path]:
+    for top, _, names in os.walk(folder):
+        yield from (Path(top, name) for name in names)
 
 
 def _remove(lock: Path) -> None:

@@ -38,21 +38,26 @@ def write_atomic(path: Path, data: bytes, mode: int = 0o644, *, durable: bool = 
     Raises:
         EnvironmentProblem: the file cannot be written (permissions, space, a folder in its place).
     """
+    folder = os.path.dirname(path) or "."  # noqa: PTH120 - pathlib is slow, and this runs often
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary, descriptor = _create_beside(path, mode)
+        try:
+            temporary, descriptor = _create_beside(folder, mode)
+        except FileNotFoundError:
+            os.makedirs(folder, exist_ok=True)  # noqa: PTH103 - likewise
+            temporary, descriptor = _create_beside(folder, mode)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(data)
                 if durable:
                     file.flush()
                     os.fsync(file.fileno())
-            temporary.replace(path)
+            os.replace(temporary, path)  # noqa: PTH105 - likewise
         except BaseException:
-            temporary.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):
+                os.unlink(temporary)  # noqa: PTH108 - likewise
             raise
         if durable:
-            _sync_folder(path.parent)
+            _sync(folder, os.O_DIRECTORY)
     except OSError as error:
         raise EnvironmentProblem(
             f"cannot write {path}: {error.strerror or error}",
@@ -172,21 +177,25 @@ def fresh_folder(parent: Path) -> Iterator[Path]:
         remove_tree(folder)
 
 
-def _create_beside(path: Path, mode: int) -> tuple[Path, int]:
-    while True:
-        name = f"{TEMPORARY_PREFIX}{os.getpid()}-{next(_counter)}"
-        temporary = path.with_name(name)
-        # A name that is taken was left by a dead process that had the same number.
-        with suppress(FileExistsError):
-            return temporary, os.open(temporary, _CREATE, mode)
+def sync(path: Path) -> None:
+    """Wait until the bytes of a file are on the disk."""
+    _sync(path, os.O_NOFOLLOW)
 
 
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+def _sync(path: Path | str, flags: int) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | flags)
     try:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _create_beside(folder: str, mode: int) -> tuple[str, int]:
+    while True:
+        temporary = f"{folder}/{TEMPORARY_PREFIX}{os.getpid()}-{next(_counter)}"
+        # A name that is taken was left by a dead process that had the same number.
+        with suppress(FileExistsError):
+            return temporary, os.open(temporary, _CREATE, mode)
 
 
 def _open_folder(name: Path | str, parent: int | None) -> int:

@@ -215,6 +215,7 @@ class Repository:
 
     def __init__(self, repo: Repo) -> None:
         self._repo = repo
+        self._config = repo.get_config()
         self.store = Store(repo.object_store)
 
     @classmethod
@@ -279,9 +280,10 @@ class Repository:
         value = ""
         with suppress(KeyError):
             value = self._repo.refs[Ref(name.encode())].decode("ascii", "replace")
-        file = self.ref_file(self.resolve_ref(name))
-        if is_oid(value) or not (value or file.is_file()):
-            return value or None
+        if is_oid(value):
+            return value
+        if not ((file := self.ref_file(self.resolve_ref(name))).is_file() or value):
+            return None
         raise EnvironmentProblem(
             f"{name} is damaged: {file} holds no object id",
             hint="restore it, for instance from `git reflog`; `git fsck` says what else is damaged",
@@ -295,7 +297,7 @@ class Repository:
     def flag(self, section: str, key: str, *, default: bool) -> bool:
         """A yes or no of the repository's own configuration; any other word counts as yes."""
         try:
-            return self._repo.get_config().get_boolean((section.encode(),), key.encode(), default)
+            return self._config.get_boolean((section.encode(),), key.encode(), default)
         except ValueError:
             return True
 

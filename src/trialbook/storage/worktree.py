@@ -8,7 +8,9 @@ locked, knows exactly which paths may be out of step, and touches no others.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from trialbook.errors import EnvironmentProblem
@@ -56,13 +58,14 @@ class WorkTree:
         Raises:
             EnvironmentProblem: a file cannot be written, or the index cannot be.
         """
-        checked: set[Path] = set()
+        checked: set[bytes] = set()
         for path, oid in files.items():
             target = self._target(path)
-            self._check_folders(target, checked)
+            self._check_folders(path, checked)
             data = read(oid)
             if read_regular(target) != data:
-                self._displace(target, path)
+                if os.path.lexists(target):
+                    self._displace(target, path)
                 write_atomic(target, data)
         self._index.update(files, seconds=seconds)
 
@@ -117,7 +120,7 @@ class WorkTree:
                 target.unlink()
                 self._remove_empty(target.parent)
         elif not os.path.lexists(target) or (data is not None and blob_oid(data) == oid != goal):
-            self._check_folders(target, set())
+            self._check_folders(path, set())
             write_atomic(target, self._store.blob(goal))
 
     def _in_tree(self, tree: str | None, path: bytes) -> str | None:
@@ -127,15 +130,20 @@ class WorkTree:
     def _target(self, path: bytes) -> Path:
         return self._top / os.fsdecode(path)
 
-    def _check_folders(self, target: Path, checked: set[Path]) -> None:
-        for folder in reversed(target.parents):
-            if folder in checked or not folder.is_relative_to(self._top) or folder == self._top:
+    def _check_folders(self, path: bytes, checked: set[bytes]) -> None:
+        end = path.find(b"/")
+        while end >= 0:
+            folder = path[:end]
+            end = path.find(b"/", end + 1)
+            if folder in checked:
                 continue
-            if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-                raise EnvironmentProblem(
-                    f"{folder} is not a folder, so {target.name} cannot be put below it",
-                    hint="move it away; `git status` then shows what is missing",
-                )
+            with suppress(FileNotFoundError):
+                if not stat.S_ISDIR(self._target(folder).lstat().st_mode):
+                    name = os.fsdecode(path.rpartition(b"/")[2])
+                    raise EnvironmentProblem(
+                        f"{self._target(folder)} is not a folder, so {name} cannot be put below it",
+                        hint="move it away; `git status` then shows what is missing",
+                    )
             checked.add(folder)
 
     def _displace(self, target: Path, path: bytes) -> None:
