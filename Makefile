@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 TRIALBOOK := $(BIN)/trialbook
 
 .DEFAULT_GOAL := help
-.PHONY: help test-exhaustive eval gate resume check-suite lock-suite status site serve test clients test-clients test-all benchmark lint fmt types architecture docs ci clean
+.PHONY: help test-exhaustive eval gate resume check-suite lock-suite status site serve test clients real-agents test-clients test-all benchmark lint fmt types architecture docs ci clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -56,6 +56,10 @@ test: .venv/dev ## the fast tests
 
 clients: .venv/dev ## install the agents' clients that the tests run, outside the repository
 	$(BIN)/python -m tests.agents.install
+
+real-agents: clients ## run the suite real-agents offline: real clients, a scripted model
+	$(BIN)/python suites/real-agents/start.py \
+	  $$($(BIN)/python -m tests.agents.install --where | sed 's/^/--clients /') $(ARGS)
 
 test-clients: .venv/dev ## install more clients, outside the repository, and run the tests of all of them
 	$(BIN)/python -m tests.agents.install --more

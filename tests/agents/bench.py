@@ -14,8 +14,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tests.agents import fake_model
-
 from trialbook.api import Agent, AgentResult, Assignment, Command, Limits, ProcessResult
 from trialbook.model.process import Desk, StopWhen
 from trialbook.process import run
@@ -60,12 +58,13 @@ def scripted_model(folder: Path, scripts: Mapping[str, list[dict[str, Any]]]) ->
     folder.mkdir(parents=True)
     script, port_file, log = (folder / name for name in ("script.json", "port", "log.jsonl"))
     script.write_text(json.dumps(scripts))
-    serve = [sys.executable, fake_model.__file__, "--script", script]
+    serve = [sys.executable, "-m", "trialbook.testing.scripted_model", script]
     serve += ["--port-file", port_file, "--log", log]
     up = ["sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
     own = [] if ROOT else ["--map-root-user"]
     command = [*map(str, ["unshare", *own, "--net", "--", *up, *serve])]
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+    quiet = subprocess.DEVNULL
+    process = subprocess.Popen(command, stdin=quiet, stderr=quiet)
     try:
         deadline = time.monotonic() + 20
         while not port_file.exists():

@@ -1,7 +1,7 @@
 """Installs the clients that the tests run, at the versions that they are written for.
 
-Run as ``python -m tests.agents.install``; with ``--more``, those that are not always tested too.
-They go into a folder outside the repository
+Run as ``python -m tests.agents.install``; with ``--more``, those that are not always tested too;
+with ``--where``, it only prints where they are. They go into a folder outside the repository
 (``TRIALBOOK_CLIENTS``, or one below the cache); nothing is done where they are there already. Only
 on the build server it is an error that they cannot be installed.
 """
@@ -19,9 +19,10 @@ MORE_NPM = {"opencode-ai": "1.18.33", "@google/gemini-cli": "0.61.0"}
 MINI = "mini-swe-agent"
 AIDER = "aider-chat"
 PYTHON = {MINI: "2.4.6", AIDER: "0.86.2"}
-# What it needs to run without asking a model over the network; all of it would be ten times that.
-LIGHT = (
+# What it needs to ask a model; all that it names would be twice that.
+NEEDED = (
     "jinja2==3.1.6",
+    "litellm==1.110.2",
     "platformdirs==4.14.9",
     "prompt_toolkit==3.0.53",
     "pydantic==2.14.4",
@@ -67,7 +68,17 @@ def python_program(package: str, name: str) -> Path:
 def python_installed(package: str) -> bool:
     """Whether it was installed to the end, at this version."""
     mark = FOLDER / package / "installed"
-    return mark.is_file() and mark.read_text() == PYTHON[package]
+    return mark.is_file() and mark.read_text() == _mark(package)
+
+
+def _mark(package: str) -> str:
+    """What stands in its folder once it is whole: its version, and of what it was made."""
+    return " ".join((PYTHON[package], *(NEEDED if package == MINI else ())))
+
+
+def folders() -> list[Path]:
+    """Where the programs of clients are."""
+    return [FOLDER / "node_modules" / ".bin", FOLDER / MINI / "bin"]
 
 
 def _there(folder: Path, package: str, version: str) -> bool:
@@ -85,8 +96,8 @@ def _npm(folder: Path, packages: dict[str, str]) -> bool:
     return shutil.which("npm") is not None and not subprocess.run(command, check=False).returncode
 
 
-def _python(package: str, *light: str) -> bool:
-    """A package in a virtual environment of its own; with all it names, or with ``light`` only."""
+def _python(package: str, *needed: str) -> bool:
+    """A package in a virtual environment of its own; with all it names, or with ``needed`` only."""
     if python_installed(package):
         return True
     folder = FOLDER / package
@@ -94,15 +105,18 @@ def _python(package: str, *light: str) -> bool:
     pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet"]
     pip += ["--disable-pip-version-check", "--no-warn-conflicts"]
     commands = [[sys.executable, "-m", "venv", "--clear", str(folder)]]
-    commands += [[*pip, "--no-deps", wanted], [*pip, *light]] if light else [[*pip, wanted]]
+    commands += [[*pip, "--no-deps", wanted], [*pip, *needed]] if needed else [[*pip, wanted]]
     done = not any(subprocess.run(command, check=False).returncode for command in commands)
     if done:
-        (folder / "installed").write_text(PYTHON[package])
+        (folder / "installed").write_text(_mark(package))
     return done
 
 
 def main(arguments: list[str]) -> int:
-    done = [_npm(FOLDER, NPM), _python(MINI, *LIGHT)]
+    if "--where" in arguments:
+        sys.stdout.write("".join(f"{folder}\n" for folder in folders()))
+        return 0
+    done = [_npm(FOLDER, NPM), _python(MINI, *NEEDED)]
     if "--more" in arguments:
         done += [_npm(FOLDER / "more", MORE_NPM), _python(AIDER)]
     if not all(done):
