@@ -288,7 +288,17 @@ graders:
   - checks: checks.yaml
   - acceptance: {run: pytest, tests: private/tests, expect: private/expected.json}
 """
-HIDDEN_TEST = "def test_it():\n    assert open('answer.txt').read() == 'right'\n"
+HIDDEN_TEST = """\
+def test_it():
+    assert open("answer.txt").read() == "right"
+
+
+def test_sentinel():
+    raise AssertionError
+"""
+EXPECTED = """\
+{"passed": ["test_hidden::test_it"], "must_fail": ["test_hidden::test_sentinel"]}
+"""
 
 
 def hide(ledger: Path) -> None:
@@ -299,7 +309,7 @@ def hide(ledger: Path) -> None:
         {
             f"{task}/task.yaml": HIDDEN,
             f"{task}/private/tests/test_hidden.py": HIDDEN_TEST,
-            f"{task}/private/expected.json": '{"passed": ["test_hidden::test_it"]}',
+            f"{task}/private/expected.json": EXPECTED,
         },
     )
     suite = ledger / "suites/mini/suite.yaml"

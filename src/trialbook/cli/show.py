@@ -33,10 +33,10 @@ from trialbook.formats.visible import decode, unstyled
 from trialbook.model.evidence import Sighting, SightingSeverity
 from trialbook.model.grade import Check, Finding, Grade
 from trialbook.model.trial import CutFile, Trial
+from trialbook.reporting.attempts import attempts_said, cost_said
 from trialbook.reporting.corrections import correction_counts, incident_said, regrade_said
 from trialbook.reporting.notices import notices
 from trialbook.reporting.results import RunResults, load_results
-from trialbook.reporting.summary import AMOUNT
 from trialbook.reporting.trial_facts import load_facts
 from trialbook.reporting.wording import (
     duration,
@@ -184,6 +184,7 @@ def _show_trial(context: Context, reader: Reader, run: RunRef, path: str, *, as_
     parts = [
         *_trial_head(trial),
         *correction_parts(found),
+        *_attempts(trial),
         *_seen(trial),
         *fact_parts(trial, made),
         *_checks(grades),
@@ -230,11 +231,17 @@ def _trial_head(trial: Trial) -> Iterable[Part]:
         why = words(trial.rerun_reason or "unknown")
         why += f", incident {trial.incident}" if trial.incident else ""
         rows.append(("replaces", f"{trial.replaces} ({why})"))
-    cost = trial.usage.cost_usd
-    basis = words(trial.usage.basis)
-    rows.append(("cost", f"${cost} ({basis})" if cost and AMOUNT.fullmatch(cost) else "unknown"))
+    rows.append(("cost", cost_said(trial)))
     rows += [(f"{words(stage.name)}", duration(stage.seconds)) for stage in trial.stages]
     yield facts(rows)
+
+
+def _attempts(trial: Trial) -> Iterable[Part]:
+    """What each attempt of a workflow ran, came to and cost."""
+    for title, rows in attempts_said(trial):
+        yield ""
+        yield heading(title)
+        yield facts([(name, safe(value)) for name, value in rows])
 
 
 def _seen(trial: Trial) -> Iterable[Part]:

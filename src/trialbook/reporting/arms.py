@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import PlannedConfiguration
+from trialbook.reporting.attempts import attempts_difference
 from trialbook.reporting.results import RunResults
 from trialbook.reporting.summary import Cell
 from trialbook.stats.passk import TaskTrials
@@ -152,6 +153,7 @@ FIELDS: Mapping[str, Callable[[PlannedConfiguration], object]] = {
 def what_differs(baseline: PlannedConfiguration, candidate: PlannedConfiguration) -> list[str]:
     """What is not the same in two configurations, from what their plans fixed."""
     found = [name for name, of in FIELDS.items() if of(baseline) != of(candidate)]
+    found += filter(None, [attempts_difference(baseline, candidate)])
     one, other = _instructions(baseline), _instructions(candidate)
     files = sorted(path for path in one.keys() | other.keys() if one.get(path) != other.get(path))
     if files:

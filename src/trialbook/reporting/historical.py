@@ -33,6 +33,7 @@ def obstacles_of_age(old: Plan, new: Plan, baseline: str, candidate: str) -> lis
         ("agent's version", before.agent_version, after.agent_version),
         ("limits", before.limits, after.limits),
         ("sandbox", before.sandbox, after.sandbox),
+        ("second attempt", before.escalation, after.escalation),
     ):
         if one != other:
             found.append(f"the {what} of {baseline} then and of {candidate} now differ")

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import SlotKey
+from trialbook.reporting.attempts import attempts_section
 from trialbook.reporting.breakdown import breakdown
 from trialbook.reporting.checks import check_counts
 from trialbook.reporting.costs import costs
@@ -68,6 +69,7 @@ def render_report(results: RunResults) -> bytes:
         "## Tasks and configurations\n",
         *_matrix(summary),
         *_breakdown(results),
+        *attempts_section(results),
         *_expected(results),
         *_not_accepted(summary),
         *sighting_section(summary),

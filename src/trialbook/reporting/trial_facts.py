@@ -19,7 +19,7 @@ from trialbook.model.evidence import Sighting
 from trialbook.model.path_patterns import is_covered
 from trialbook.model.paths import path_to_text
 from trialbook.model.plan import Plan
-from trialbook.model.runfiles import PATCH, TRAJECTORY
+from trialbook.model.runfiles import PATCH, TRAJECTORY, attempt_folder
 from trialbook.model.trajectory import Trajectory
 from trialbook.model.trial import Trial
 from trialbook.stats.conduct import Conduct, conduct
@@ -105,7 +105,12 @@ def load_facts(reader: Reader, run: RunRef, plan: Plan, trial: Trial) -> TrialFa
     Raises:
         EnvironmentProblem: the ledger cannot be read.
     """
-    names = [name for name in reader.files(run, trial.path) if _TRAJECTORY.fullmatch(name)]
+    left = set(_left(trial))
+    names = [
+        name
+        for name in reader.files(run, trial.path)
+        if _TRAJECTORY.fullmatch(name) or name in left
+    ]
     data = {name: reader.file(run, f"{trial.path}/{name}") or b"" for name in names}
     task = plan.tasks.get(trial.task)
     scope = () if task is None else task.scope
@@ -119,22 +124,41 @@ def trial_facts(
 
     Args:
         trial: Its record.
-        trajectories: Its trajectories by their paths in its folder.
+        trajectories: Its trajectories by their paths in its folder, and in the same way the patches
+            of attempts that another one followed.
         patch: Its ``change.patch``, if it has one.
         scope: Patterns of the paths that an answer is expected to touch.
     """
     files = _read_patch(patch)
     changed = None if files is None else {path for one in files for path in _paths(one)}
-    read = {_place(name): _read(name, data) for name, data in trajectories.items()}
+    left = {
+        place: {path for one in _read_patch(trajectories[name]) or () for path in _paths(one)}
+        for name, place in _left(trial).items()
+        if name in trajectories
+    }
+    read = {
+        _place(name): _read(name, data)
+        for name, data in trajectories.items()
+        if not name.endswith(PATCH)
+    }
     claims = {(one.session, one.attempt): one.claims for one in trial.attempts}
     return TrialFacts(
         attempts=tuple(
-            _attempt(place, read.get(place), claims.get(place, ()), changed)
+            _attempt(place, read.get(place), claims.get(place, ()), left.get(place, changed))
             for place in sorted({*claims, *read})
         ),
         change=None if files is None else change_facts(files, _lines_before(trial), scope),
         tests=tests_seen(trial.sightings),
     )
+
+
+def _left(trial: Trial) -> dict[str, tuple[int, int]]:
+    """The patches of attempts that another one followed, by path, with whose they are."""
+    return {
+        f"{attempt_folder(one.session, one.attempt)}/{PATCH}": (one.session, one.attempt)
+        for one in trial.attempts
+        if one.change is not None
+    }
 
 
 def tests_seen(sightings: Iterable[Sighting] | None) -> dict[str, int] | None:

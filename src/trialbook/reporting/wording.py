@@ -164,9 +164,10 @@ def nature(configuration: PlannedConfiguration) -> str:
     Results of a recording, a script or a known-good control must never pass for an agent's.
     """
     parts: list[str] = []
-    if configuration.agent == "replay":
+    ran = _ran(configuration)
+    if any(agent == "replay" for agent, _ in ran):
         parts.append("files recorded beforehand are replayed; no agent was at work")
-    elif configuration.agent == "command" and configuration.model is None:
+    if any(agent == "command" and model is None for agent, model in ran):
         parts.append("a program is run that names no model")
     if configuration.gives_reference:
         parts.append("the task's reference answer is handed over, as a known-good control")
@@ -176,13 +177,21 @@ def nature(configuration: PlannedConfiguration) -> str:
 def nature_label(configuration: PlannedConfiguration) -> str:
     """The same in one or two words for a table: *replayed*, *scripted*, *given the reference*."""
     labels: list[str] = []
-    if configuration.agent == "replay":
+    ran = _ran(configuration)
+    if any(agent == "replay" for agent, _ in ran):
         labels.append("replayed")
-    elif configuration.agent == "command" and configuration.model is None:
+    if any(agent == "command" and model is None for agent, model in ran):
         labels.append("scripted")
     if configuration.gives_reference:
         labels.append("given the reference")
     return ", ".join(labels)
+
+
+def _ran(configuration: PlannedConfiguration) -> list[tuple[str, str | None]]:
+    """Agent and model of each attempt that a configuration may make."""
+    further = configuration.escalation
+    first = [(configuration.agent, configuration.model)]
+    return first if further is None else [*first, (further.to.agent, further.to.model)]
 
 
 def network_said(isolation: Isolation) -> str:

@@ -11,6 +11,7 @@ from trialbook.api import Page
 from trialbook.formats.records import plain
 from trialbook.model.plan import Plan
 from trialbook.model.suite import Limits
+from trialbook.reporting.attempts import escalation_said
 from trialbook.reporting.checks import CheckCount, check_counts
 from trialbook.reporting.facts_by_outcome import Measured
 from trialbook.reporting.notices import notices
@@ -172,6 +173,7 @@ def _setup(plan: Plan, name: str) -> dict[str, Any]:
         "parameters": json.dumps(planned.parameters, indent=2, ensure_ascii=False)
         if planned.parameters
         else "",
+        "attempts": escalation_said(planned.escalation) if planned.escalation else "",
         "gives_reference": planned.gives_reference,
         "digest": planned.digest,
     }

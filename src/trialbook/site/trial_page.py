@@ -19,8 +19,9 @@ from trialbook.model.regrade import Regrade
 from trialbook.model.runfiles import AMENDMENTS, REGRADES
 from trialbook.model.standing import Standing, standing_of
 from trialbook.model.trial import CutFile, EgressRecord, Trial
+from trialbook.reporting.attempts import attempts_said, cost_said
 from trialbook.reporting.facts_said import facts_said
-from trialbook.reporting.summary import AMOUNT, Cell, Summary
+from trialbook.reporting.summary import Cell, Summary
 from trialbook.reporting.trial_facts import TrialFacts
 from trialbook.reporting.wording import duration, network_said, size, words
 from trialbook.site.addresses import run_page, suite_page, trial_page
@@ -104,6 +105,10 @@ def page_of_trial(run: RunRef, summary: Summary, files: TrialFiles) -> Page:
         "workspace": plain(trial.workspace) if trial.workspace else None,
         "usage": _usage(trial),
         "attempts": [_attempt(plain(attempt)) for attempt in trial.attempts],
+        "workflow": [
+            {"title": title, "rows": [[name.capitalize(), value] for name, value in rows]}
+            for title, rows in attempts_said(trial)
+        ],
         "started": when(trial.started),
         "stages": [
             {"name": words(stage.name), "took": duration(stage.seconds)} for stage in trial.stages
@@ -265,14 +270,14 @@ def _egress(egress: EgressRecord) -> dict[str, Any]:
 def _usage(trial: Trial) -> list[dict[str, str]]:
     """What was used as far as it is known, and what is not."""
     usage = plain(trial.usage)
-    basis = words(usage.pop("basis"))
-    cost = usage.pop("cost_usd")
+    del usage["basis"], usage["cost_usd"]
     known = {words(name): f"{value:,}" for name, value in usage.items() if value is not None}
     unknown = [words(name) for name, value in usage.items() if value is None]
-    if cost is not None and AMOUNT.fullmatch(cost):
-        known["cost"] = f"${cost} ({basis})"
-    else:
+    cost = cost_said(trial)
+    if cost == "unknown":
         unknown.append("cost")
+    else:
+        known["cost"] = cost
     if unknown:
         known["not known"] = ", ".join(unknown)
     return [{"name": name, "value": value} for name, value in known.items()]
