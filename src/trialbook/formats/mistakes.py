@@ -186,6 +186,8 @@ def _said(error: ValidationError, subject: str) -> tuple[str, str]:
     rule = str(error.validator)
     if rule == "enum":
         words = [_shown(word) for word in limit]
+        if value is None:
+            return f"{subject} has no value; it must be {one_of(words)}", ""
         near = nearest(str(value), words)
         wanted = "something else" if near and len(words) > _MANY else one_of(words)
         return f"{subject} must be {wanted}, not `{_shown(value)}`", near

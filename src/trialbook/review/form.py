@@ -68,7 +68,7 @@ def without_our_comments(text: str, template: str) -> str:
 
 def _top(head: FormHead, rubric: Rubric, beside: str) -> Iterator[str]:
     yield from _comment(
-        f"A review with the rubric {rubric.reference}: {rubric.title}. {beside} Write behind the "
+        f"A review with the rubric {rubric.reference} ({rubric.title}) {beside} Write behind the "
         "colons; lines that begin with # are for you and go again. Save and close the editor to "
         "hand it in. Close it without saving to go on later: nothing is lost.",
     )
