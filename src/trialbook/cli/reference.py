@@ -135,6 +135,9 @@ def _options(whole: Mapping[str, Any], schema: Mapping[str, Any]) -> list[Mappin
     found = [schema]
     for word in ("oneOf", "anyOf"):
         found += [_resolved(whole, option) for option in schema.get(word, ())]
+    if schema.get("if") == {"type": "object"}:
+        found.append({"type": "object", **_resolved(whole, schema.get("then", {}))})
+        found += [part for part in (schema.get("else", {}),) if "type" in part]
     return found
 
 
