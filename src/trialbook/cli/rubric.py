@@ -11,7 +11,12 @@ from trialbook.errors import ExitCode, UserError
 from trialbook.formats.records import plain
 from trialbook.formats.visible import visible, visible_line
 from trialbook.model.rubric import Question, Rubric
-from trialbook.storage.rubrics import load_rubric, rubric_files, rubric_names
+from trialbook.storage.rubrics import (
+    load_rubric,
+    readable_rubrics,
+    rubric_files,
+    rubric_names,
+)
 from trialbook.workflow.rubrics import (
     check_rubrics_whole,
     latest_reference,
@@ -35,13 +40,7 @@ def listed(context: Context, *, as_json: bool) -> int:
     """
     root = context.root()
     used = {use.reference for use in uses_of_rubrics(root)}
-    rubrics: list[Rubric] = []
-    damaged: list[UserError] = []
-    for file in rubric_files(root):
-        try:
-            rubrics.append(load_rubric(root, file.reference))
-        except UserError as error:
-            damaged.append(error)
+    rubrics, problems = readable_rubrics(root)
     if as_json:
         context.json([_summary(rubric, used) for rubric in rubrics])
     for rubric in () if as_json else rubrics:
@@ -50,10 +49,10 @@ def listed(context: Context, *, as_json: bool) -> int:
         facts += ["verdict " + ", ".join(rubric.verdicts)] if rubric.verdicts else []
         facts += ["frozen"] if rubric.reference in used else []
         context.result(f"{rubric.reference:<20}  {visible_line(rubric.title)} ({'; '.join(facts)})")
-    if not rubrics and not damaged:
+    if not rubrics and not problems:
         context.say(f"no rubrics yet; {context.program} rubric new merge")
-    if damaged:
-        raise UserError(problems=[one for error in damaged for one in error.problems])
+    if problems:
+        raise UserError(problems=problems)
     return ExitCode.DONE
 
 

@@ -8,6 +8,7 @@ import re
 from trialbook.storage.reader import RunRef
 
 OVERVIEW = "index.html"
+RUBRICS = "rubrics/index.html"
 _SAFE = re.compile(r"[A-Za-z0-9_-]")
 _SAFE_NAME = re.compile(r"[A-Za-z0-9_-]+")
 _SPLIT = re.compile(r"[#?]")
@@ -45,6 +46,11 @@ def relative(page: str, target: str) -> str:
 def suite_page(suite: str) -> str:
     """The page of a suite."""
     return f"suites/{segment(suite)}/index.html"
+
+
+def rubric_page(name: str, version: int) -> str:
+    """The page of one version of a rubric."""
+    return f"rubrics/{segment(name)}/v{version}.html"
 
 
 def run_folder(run: RunRef) -> str:

@@ -17,10 +17,12 @@ from trialbook.site.addresses import run_folder
 from trialbook.site.folder import SiteFolder, theme_assets
 from trialbook.site.overview import RunEntry, index_page, suites_page
 from trialbook.site.render import Renderer
+from trialbook.site.rubric_pages import rubric_pages
 from trialbook.site.run_page import page_of_run
 from trialbook.site.settings import SiteSettings, load_settings
 from trialbook.site.trial_page import TrialFiles, page_of_trial, shown_as_text
 from trialbook.storage.reader import Reader, RunRef
+from trialbook.storage.rubrics import readable_rubrics
 from trialbook.storage.suites import suite_names
 
 Progress = Callable[[int, int], None]
@@ -29,7 +31,10 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteSummary:
-    """What a build did. ``problems`` are links of prose pages that lead nowhere."""
+    """What a build did.
+
+    ``problems`` are links of prose that lead nowhere, and rubrics that cannot be read.
+    """
 
     output: Path
     pages: int
@@ -60,7 +65,9 @@ def build_site(
         RecordError: a record that cannot be read.
     """
     sources = [registry.pages(name) for name in registry.names("pages")]
+    rubrics, faulty = readable_rubrics(root)
     extra = [page for source in sources for page in source.pages(root)]
+    extra += rubric_pages(rubrics)
     renderer = Renderer(root / "site" / "templates", _template_folders(sources))
     site = _site(load_settings(root), extra)
     folder = SiteFolder.open(output)
@@ -83,7 +90,7 @@ def build_site(
         pages=sum(path.endswith(".html") for path in folder.paths),
         written=folder.written,
         removed=removed,
-        problems=tuple(sorted(set(problems))),
+        problems=tuple(sorted({*problems, *faulty})),
     )
 
 

@@ -59,6 +59,18 @@ def load_rubric(root: Path, reference: str) -> Rubric:
     return rubric
 
 
+def readable_rubrics(root: Path) -> tuple[list[Rubric], list[Problem]]:
+    """Every version that can be read, by name and number, and the mistakes of the others."""
+    found: list[Rubric] = []
+    problems: list[Problem] = []
+    for file in rubric_files(root):
+        rubric, _, faults = _read(root, file)
+        if rubric is not None and not faults:
+            found.append(rubric)
+        problems += faults
+    return found, sorted(problems)
+
+
 def rubric_names(root: Path) -> list[str]:
     """The rubrics that have at least one version, by name."""
     return sorted({file.name for file in rubric_files(root)})
