@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import signal
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from trialbook.api import (
@@ -16,6 +17,7 @@ from trialbook.api import (
     JudgeReply,
     ProcessResult,
 )
+from trialbook_agents.clients import error_output
 from trialbook_agents.judging import cut_off, file_reply
 
 PLACEHOLDERS = (
@@ -136,6 +138,9 @@ class CommandAgent:
         """Ask for one JSON value: the whole of what the command prints; the prompt has the form."""
         del schema
         result = self.run(assignment)
+        said = error_output(assignment.output)
+        if result.end is AgentEnd.ERROR and said:
+            result = replace(result, message=f"{result.message}: {said}")
         if cut_off(result):
             return JudgeReply(result=result, missing="what it printed was cut at the limit")
         return file_reply(result, assignment.output / "stdout.txt", "what it printed")

@@ -25,17 +25,27 @@ _TROUBLES = {
     "UnprocessableEntityError": Trouble.REQUEST,
     "UnsupportedParamsError": Trouble.REQUEST,
 }
-_LOST = "Connection error"
+# Names that stand for more than one thing, and the words that tell which.
+_WORDS = {
+    Trouble.RATE_LIMIT: (("quota", Trouble.BILLING),),
+    Trouble.SERVER: (
+        ("connection error", Trouble.CONNECTION),
+        ("missing credentials", Trouble.AUTHENTICATION),
+    ),
+}
 
 
-def trouble_of_exception(name: str, said: str) -> Trouble | None:
-    """What an exception means, by its name, then by the status in what it says."""
+def trouble_of_exception(name: str, said: str, causes: str = "") -> Trouble | None:
+    """What an exception means, by its name, then by the status in what it says.
+
+    ``causes`` is the text of the exceptions that it was raised for, if that is known.
+    """
     known = _TROUBLES.get(name)
-    if known is Trouble.RATE_LIMIT and "quota" in said.lower():
-        return Trouble.BILLING
-    if known is Trouble.SERVER and _LOST in said:
-        return Trouble.CONNECTION
-    if known is not None or name != "APIError":
-        return known
-    status = _STATUS.search(said)
+    if known is not None:
+        lowered = said.lower()
+        words = _WORDS.get(known, ())
+        return next((trouble for word, trouble in words if word in lowered), known)
+    if name != "APIError":
+        return None
+    status = _STATUS.search(said) or _STATUS.search(causes)
     return trouble_of_status(int(status[1])) if status else None

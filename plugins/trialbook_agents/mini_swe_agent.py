@@ -250,7 +250,7 @@ def _judged(run: MiniRun, ending: Ending, output: Path) -> Finish:
         return ending.stopped(_limit(run))
     if run.status == "TimeExceeded":
         return ending.stopped("its own time limit", AgentEnd.TIMED_OUT)
-    trouble = trouble_of_exception(run.status, run.error)
+    trouble = trouble_of_exception(run.status, run.error, run.causes)
     if trouble is not None:
         return ending.gave_up(trouble, f"{run.status}: {one_line(run.error)}")
     said = one_line(run.error) or ("" if run.status else error_output(output))

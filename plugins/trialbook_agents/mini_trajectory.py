@@ -34,6 +34,7 @@ class MiniRun:
     model: str | None = None
     status: str = ""
     error: str = ""
+    causes: str = ""
     calls: int | None = None
     cost: Decimal | None = None
     limits: Json = field(default_factory=dict)
@@ -189,6 +190,7 @@ class _Reader:
     def _exit(self, message: Json, extra: Json) -> None:
         self.run.status = self.run.status or text(extra.get("exit_status"))
         self.run.error = text(extra.get("exception_str"))
+        self.run.causes = text(extra.get("traceback"))
         if self.run.status == SUBMITTED:
             # The command that hands in the work is never told about: it is the first one that
             # nothing came back of.

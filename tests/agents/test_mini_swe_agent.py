@@ -259,6 +259,7 @@ def test_a_script_that_runs_out_is_an_error(tmp_path: Path, mini: str) -> None:
         ("InternalServerError", "OpenAIException - Connection error.", Trouble.CONNECTION),
         ("APIError", "Error code: 529 - overloaded", Trouble.OVERLOADED),
         ("APIError", "nobody knows", None),
+        ("InternalServerError", "OpenAIException - Missing credentials.", Trouble.AUTHENTICATION),
         ("KeyError", "Error code: 500", None),
     ],
 )

@@ -158,7 +158,9 @@ def test_what_other_clients_did_stands_in_the_record(
     assert b"scripted-0123456789" not in everything, key
 
 
-def test_what_is_installed_is_listed_and_can_be_tried(tmp_path: Path, mini: str) -> None:
+def test_what_is_installed_is_listed_and_can_be_tried(
+    tmp_path: Path, mini: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     listed = json.loads(trialbook(tmp_path, "agents", "--json").stdout)
     jsonschema.validate(listed, load_schema("agents"))
     by_name = {one["name"]: one for one in listed["agents"]}
@@ -172,13 +174,15 @@ def test_what_is_installed_is_listed_and_can_be_tried(tmp_path: Path, mini: str)
     assert known["approval"] == ["allow"]
     shown = trialbook(tmp_path, "agents").stdout
     assert "mini-swe-agent" in shown
-    # Without what asks models over the network it can be started, and says what it lacks.
+    # It can be started, and says what keeps the model away.
     tried = ["agents", "try", "mini-swe-agent", "--model", "openai/m", "--program", mini]
-    done = trialbook(tmp_path, *tried, "--json", check=1)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-scripted-0123456789")
+    nowhere = ["--endpoint", "http://127.0.0.1:9/v1", "--secret", "OPENAI_API_KEY"]
+    done = trialbook(tmp_path, *tried, *nowhere, "--json", check=1)
     told = json.loads(done.stdout)
     jsonschema.validate(told, load_schema("agent_try"))
-    assert (told["answered"], told["end"], told["version"]) == (False, "error", "2.4.6")
-    assert "litellm" in told["message"]
+    assert (told["answered"], told["end"], told["version"]) == (False, "outage", "2.4.6")
+    assert told["trouble"] == "connection"
     done = trialbook(tmp_path, *tried, "--secret", "NO_SUCH_KEY", check=2)
     assert "NO_SUCH_KEY is not set" in done.stderr
     done = trialbook(tmp_path, "agents", "try", "aider", "--model", "m", "--program", "no", check=2)
