@@ -36,6 +36,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("trialbook.cli.importing", "Read what an agent did from a format of others."),
     "incident": ("trialbook.cli.incident", "Open, close and list incidents."),
     "init": ("trialbook.cli.init", "Make a ledger of your own."),
+    "judge": ("trialbook.cli.judge", "Let a judge read the diffs of a run."),
     "plugins": ("trialbook.cli.plugins", "List the plugins that are installed."),
     "reconcile": ("trialbook.cli.reconcile", "Settle what reviewers of a run differ on."),
     "regrade": ("trialbook.cli.regrade", "Grade stored artifacts again, beside the old grades."),

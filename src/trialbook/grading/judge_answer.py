@@ -14,9 +14,8 @@ An answer that breaks one of the last three is kept, and does not count.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from trialbook.formats.schema import schema_mistakes
 from trialbook.grading.judge_diff import ShownDiff
@@ -35,21 +34,6 @@ _LONGEST_FILE = 1_000
 _MOST_PROBLEMS = 10
 _LONGEST_PROBLEM = 300
 _BINDING = frozenset({Severity.MUST, Severity.HIGH})
-
-
-def parse_answer(text: str) -> tuple[Any, list[str]]:
-    """The JSON value of a text, and what is wrong with it as one.
-
-    Only white space may stand around it.
-    """
-    if not text.strip():
-        return None, ["there is no answer"]
-    try:
-        return json.loads(text, parse_constant=_no_number), []
-    except RecursionError:
-        return None, ["it is nested too deeply"]
-    except ValueError as error:
-        return None, [f"it is not JSON: {error}"[:_LONGEST_PROBLEM]]
 
 
 def answer_problems(answer: Any, asked: Asked) -> list[str]:  # noqa: ANN401 - any JSON value
@@ -76,10 +60,6 @@ def vote_of(answer: Mapping[str, Any], asked: Asked, diff: ShownDiff) -> JudgeVo
         answers=answers,
         findings=findings,
     )
-
-
-def _no_number(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no JSON")
 
 
 def _oversized(findings: Sequence[Mapping[str, str]]) -> Iterator[str]:

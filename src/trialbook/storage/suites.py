@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +11,6 @@ from typing import Any
 from trialbook.errors import Problem, UserError
 from trialbook.formats.document import Document, Pointer
 from trialbook.formats.nearest import nearest
-from trialbook.model.acceptance import PolicyError, parse_policy
 from trialbook.model.evidence import SightingSeverity
 from trialbook.model.suite import (
     ArtifactPolicy,
@@ -31,7 +29,8 @@ from trialbook.storage.suite_configurations import (
     check_configuration,
     configuration_files,
 )
-from trialbook.storage.suite_judgement import REVIEW, build_judgement, check_judgement
+from trialbook.storage.suite_judgement import build_judgement, check_judgement
+from trialbook.storage.suite_policy import check_policy
 from trialbook.storage.suite_reading import Reading, mapping_of, name_fault, value_of
 from trialbook.storage.suite_sources import (
     build_reference,
@@ -187,8 +186,8 @@ def _check_suite(reading: Reading, document: Document, tasks: Sequence[TaskFile]
             reading.at(document, ("configurations", index), message, hint)
     _check_expected(reading, document, tasks)
     _check_comparison(reading, document, [item for item in listed if isinstance(item, str)])
-    _check_policy(reading, document, tasks)
-    shared = sorted(set.intersection(*map(_graders, tasks))) if tasks else []
+    check_policy(reading, document, {task.name: _graders(task) for task in tasks})
+    shared = sorted(frozenset.intersection(*map(_graders, tasks))) if tasks else []
     check_judgement(reading, document, shared)
     check_waivers(reading, document, {task.name: task.document for task in tasks})
 
@@ -234,40 +233,8 @@ def _check_looks(reading: Reading, document: Document) -> None:
             reading.at(document, ("compare", "looks", index), message, hint)
 
 
-def _check_policy(reading: Reading, document: Document, tasks: Sequence[TaskFile]) -> None:
-    pointer: Pointer = ("accept",)
-    text = value_of(document, pointer, str)
-    if not text:
-        return
-    try:
-        policy = parse_policy(text)
-    except PolicyError as error:
-        hint = "join graders with `and`, `or`, `not` and parentheses: acceptance and checks"
-        reading.at(document, pointer, error.message, hint, offset=error.position)
-        return
-    for grader in sorted(policy.graders):
-        if grader == REVIEW:
-            if "judgement" not in mapping_of(document):
-                message = "`review` is the verdict of people, and nothing says who reviews"
-                reading.at(document, pointer, message, "add `judgement: {rubric: merge@1}`")
-            continue
-        without = [task for task in tasks if grader not in _graders(task)]
-        if without:
-            used = {name for task in tasks for name in _graders(task)}
-            names = ", ".join(task.name for task in without)
-            whose = "no task has a" if len(without) == len(tasks) else f"task {names} has no"
-            hint = (
-                nearest(grader, used - {grader})
-                or f"add `- {grader}: ...` to the graders of the task"
-            )
-            found = re.search(rf"(?<![a-z0-9_:-]){re.escape(grader)}(?![a-z0-9_-])", text)
-            offset = found.start() if found else 0
-            message = f"{whose} grader `{grader}`"
-            reading.at(document, pointer, message, hint, offset=offset)
-
-
-def _graders(task: TaskFile) -> set[str]:
-    return {use.grader for use in task.graders}
+def _graders(task: TaskFile) -> frozenset[str]:
+    return frozenset(use.grader for use in task.graders)
 
 
 def _build(found: _Found, document: Document) -> Suite:

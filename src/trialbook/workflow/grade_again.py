@@ -28,7 +28,7 @@ from trialbook.workflow.specs import PlanInUse
 from trialbook.workflow.stored_artifacts import NotGradable, StoredArtifacts
 from trialbook.workflow.worker import keeper_for
 
-_JUDGED = frozenset(
+JUDGED = frozenset(
     {
         Outcome.ACCEPTED,
         Outcome.REJECTED,
@@ -120,7 +120,7 @@ class GradeAgain:
 
     def _grades(self, stored: _Stored) -> tuple[Grade, ...]:
         record, spec = stored.standing.record, stored.spec
-        if record.outcome not in _JUDGED:
+        if record.outcome not in JUDGED:
             raise NotGradable(f"it ended as {record.outcome.value}, whatever graders say")
         mine = {one.grade.grader for one in stored.old} & self._graders
         uses = tuple(use for use in spec.task.graders if use.grader in mine)

@@ -59,9 +59,15 @@ class Again:
 
     @property
     def pairs(self) -> Iterator[tuple[Grade, Grade]]:
-        """Old and new grade of every grader that was run."""
+        """Old and new grade of every grader that was run and had judged it before."""
         old = {one.grade.grader: one.grade for one in self.old}
-        return ((old[grade.grader], grade) for grade in self.new)
+        return ((old[one.grader], one) for one in self.new if one.grader in old)
+
+    @property
+    def first(self) -> tuple[Grade, ...]:
+        """The grades of graders that had not judged it before."""
+        old = {one.grade.grader for one in self.old}
+        return tuple(one for one in self.new if one.grader not in old)
 
 
 def settled(again: Again) -> Again:
@@ -113,7 +119,7 @@ def limit_of(record: Trial, plan: Plan) -> Limit | None:
     outcome = record.outcome
     message = record.reason.partition(GRADED_ANYWAY)[0]
     if outcome not in LIMIT_OUTCOMES:
-        ends = {attempt.process.ended for attempt in record.attempts if attempt.process}
+        ends = {attempt.process.ended for attempt in record.attempts[-1:] if attempt.process}
         timed_out = Ended.TIMED_OUT.value in ends
         outcome = Outcome.AGENT_TIMEOUT if timed_out else Outcome.BUDGET_EXHAUSTED
         message = outcome.meaning.rstrip(".")

@@ -33,8 +33,8 @@ _FIXED = frozenset(
         "schema", "run", "suite", "status", "task", "configuration", "replaces",
         "rerun_reason", "incident", "outcome", "plan_commit", "plan_sha256", "started", "finished",
         "source", "snapshot_tree", "baseline_tree", "baseline_commit", "tree",
-        "patch_sha256", "sha256", "grader", "ended", "basis", "severity", "kind", "id",
-        "redactions", "cut", "artifacts",
+        "patch_sha256", "rubric_sha256", "prompt_sha256", "schema_sha256", "sha256", "grader",
+        "ended", "basis", "severity", "kind", "id", "redactions", "cut", "artifacts",
     }
 )
 # fmt: on

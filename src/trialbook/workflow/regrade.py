@@ -13,28 +13,23 @@ from pathlib import Path
 from trialbook import __version__
 from trialbook.errors import UserError
 from trialbook.formats.records import to_json
-from trialbook.grading.accept import decide_after, violation_reason
-from trialbook.model.acceptance import parse_policy
-from trialbook.model.digest import digest_of_files, sha256
-from trialbook.model.evidence import violations
+from trialbook.model.digest import digest_of_files
 from trialbook.model.generation import Generation
-from trialbook.model.outcome import Outcome
-from trialbook.model.regrade import LeftOut, Regrade, RegradedTrial, UsedGrader
-from trialbook.model.runfiles import regrade_path, regraded_grade
-from trialbook.model.standing import Standing, standing_of
+from trialbook.model.regrade import LeftOut, Regrade, UsedGrader
+from trialbook.model.standing import Standing
 from trialbook.model.suite import Suite
 from trialbook.storage.corrections import grades as standing_grades
-from trialbook.storage.corrections import regraded, regrades, standings
+from trialbook.storage.corrections import regrades, standings
 from trialbook.storage.ledger import Ledger
 from trialbook.storage.locks import exclusive_or_none
-from trialbook.storage.messages import regrade_message
 from trialbook.storage.reader import Reader, RunRef
 from trialbook.storage.rooms import rooms
 from trialbook.system import timestamp
 from trialbook.workflow.authorship import author_of, worded
 from trialbook.workflow.grade_again import GradeAgain, GradingBench
-from trialbook.workflow.grade_differences import Again, PlacedGrade, differences, limit_of
+from trialbook.workflow.grade_differences import Again, differences
 from trialbook.workflow.journal import Journal
+from trialbook.workflow.new_grades import Graded, commit_grades, regraded_trial
 from trialbook.workflow.planning import differences as file_differences
 from trialbook.workflow.results import one_corrects, refresh_results
 from trialbook.workflow.specs import PlanInUse
@@ -106,6 +101,7 @@ class _Regrading:
         self._request = request
         self._reader = Reader.open(bench.root, ledger.ref)
         self._plan = self._reader.plan(run)
+        self._generation = Graded(ledger=ledger, reader=self._reader, run=run, plan=self._plan)
 
     def go(self) -> Regraded:
         author = author_of(self._ledger, self._request.author)
@@ -130,7 +126,7 @@ class _Regrading:
         commit = generation = None
         if _anything_new(again, regrade):
             with one_corrects(self._ledger, self._run):
-                commit = self._commit(regrade, again)
+                commit = commit_grades(self._generation, regrade, again)
                 generation = refresh_results(
                     self._bench.root,
                     self._ledger,
@@ -239,51 +235,10 @@ class _Regrading:
             left_out=tuple(
                 LeftOut(trial=one.path, because=one.because) for one in again if one.because
             ),
-            trials=tuple(self._trial(name, one) for one in again if not one.because),
+            trials=tuple(
+                regraded_trial(self._generation, name, one) for one in again if not one.because
+            ),
         )
-
-    def _trial(self, name: str, again: Again) -> RegradedTrial:
-        record = again.standing.record
-        new = {
-            grade.grader: PlacedGrade(
-                grade=grade,
-                file=regraded_grade(name, grade.grader),
-                sha256=sha256(to_json(grade)),
-            )
-            for grade in again.new
-        }
-        stand = [new.get(one.grade.grader, one) for one in again.old]
-        outcome, reason, _ = decide_after(
-            parse_policy(self._plan.accept),
-            [one.grade for one in stand],
-            limit_of(record, self._plan),
-        )
-        broken = violations(record.sightings)
-        if broken:
-            # What was seen of the agent stays true, whatever graders say now.
-            outcome, reason = Outcome.POLICY_VIOLATION, violation_reason(broken)
-        earlier = regraded(self._reader, self._run).get(record.path)
-        was = record.outcome
-        if earlier is not None:
-            was = standing_of(record, regrade=earlier[0], regraded=earlier[1]).trial.outcome
-        return RegradedTrial(
-            trial=record.path,
-            was=was,
-            outcome=outcome,
-            reason=reason,
-            grades=tuple(one.line for one in stand),
-        )
-
-    def _commit(self, regrade: Regrade, again: Sequence[Again]) -> str:
-        base = f"runs/{self._run.path}"
-        files = {
-            f"{base}/{one.path}/{regraded_grade(regrade.id, grade.grader)}": to_json(grade)
-            for one in again
-            if not one.because
-            for grade in one.new
-        }
-        files[f"{base}/{regrade_path(regrade.id)}"] = to_json(regrade)
-        return self._ledger.commit(files, regrade_message(regrade))
 
 
 def _anything_new(again: Sequence[Again], regrade: Regrade) -> bool:
