@@ -83,7 +83,8 @@ def test_the_check_reports_taste_with_its_place(ledger: Path) -> None:
     assert first.startswith("rubrics/taste/v1.md:7:25: `elegant` asks for taste")
     assert second.startswith("rubrics/taste/v1.md:8:14: this does not say what makes the answer no")
     assert count == "2 problems to fix"
-    assert "merge: 1 version" in trialbook(ledger, "rubric", "check", "merge").stdout
+    for name in ("merge", "merge@1"):
+        assert "merge: 1 version" in trialbook(ledger, "rubric", "check", name).stdout
     found = json.loads(trialbook(ledger, "rubric", "check", "--json", check=2).stdout)
     assert found["rubrics"] == ["merge", "taste"]
     assert found["ok"] is False

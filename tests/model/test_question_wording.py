@@ -49,7 +49,7 @@ def test_a_question_of_taste_is_refused(text: str, words: str | None) -> None:
         "Is the agent's intent visible?",
         "Does it do what they thought it does?",
         "Is the intention of the developer met?",
-        "Did the author\u2019s reasoning lead here?",
+        "Did the author\u2019s thinking lead here?",
         "Does the change show that the engineer understood the problem?",
     ],
 )
@@ -78,6 +78,7 @@ def test_what_yes_or_no_cannot_answer_is_refused() -> None:
         "a question that begins with `How` has no yes or no"
     ]
     assert said("which helpers are used?")
+    assert said("When was the cache emptied?")
 
 
 @pytest.mark.parametrize(
@@ -110,6 +111,14 @@ def test_a_no_when_that_says_nothing_is_refused(no_when: str) -> None:
         'Does the message say "I prefer tabs"?',
         "Does the author of a commit stay the same?",
         "Is the neatest-looking helper unused?",
+        "Does the worker exit cleanly after a signal?",
+        "Is the cache cleaner still called at night?",
+        "Is personally identifiable information left out of the log?",
+        "Are personal preferences of a user kept?",
+        "Is every helper that was there and is still needed left alone?",
+        "Where a test was removed, is a reason given?",
+        "When the cache is empty, does the first request still answer?",
+        "Does the agent's reasoning name the cause?",
         "Is niceness of the process left alone?",
         "Does the meaning of the option stay the same?",
         "Does each failing step, and each skipped one, have a reason?",

@@ -11,8 +11,8 @@ from tests.conftest import write_files
 
 from trialbook.errors import UserError
 from trialbook.model.digest import sha256
-from trialbook.model.grade import Severity
 from trialbook.model.rubric import VERDICTS, EvidenceKind
+from trialbook.model.severity import Severity
 from trialbook.storage.rubrics import (
     check_rubrics,
     load_rubric,

@@ -96,7 +96,8 @@ def check(context: Context, *, rubric: str | None, as_json: bool) -> int:
     """
     root = context.root()
     problems = check_rubrics_whole(root, rubric)
-    names = [name for name in rubric_names(root) if rubric in (None, name)]
+    wanted = None if rubric is None else rubric.partition("@")[0]
+    names = [name for name in rubric_names(root) if wanted in (None, name)]
     if as_json:
         found = [dataclasses.asdict(problem) for problem in problems]
         context.json({"rubrics": names, "ok": not problems, "problems": found})

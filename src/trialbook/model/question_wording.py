@@ -25,14 +25,14 @@ _TASTE = re.compile(
     I(?:\ would|'d)?\ (?:rather|prefer|like|dislike|love|hate|want|enjoy)
     | (?:do|would)\ you\ (?:personally\ )?(?:prefer|like|enjoy)
     | (?:in|to)\ (?:my|your)\ (?:opinion|view|taste|eyes|mind|liking)
-    | (?:my|your|personal)\ (?:taste|preferences?|opinion)
-    | personally
+    | (?:my|your)\ (?:taste|preferences?|opinion) | personal\ (?:taste|opinion)
+    | personally(?!\ identif)
     | nice(?:ly|r|st)? | elegan(?:t|tly|ce) | beautiful(?:ly)? | ugly | neat(?:ly)?
     | pleas(?:ant|ing)
     | feels? | (?:more\ |less\ )?pythonic
     | looks?\ (?:good|bad|right|wrong|fine|nice|odd|strange|ok|okay)
     | (?:clean|good|bad|great|poor|beautiful)\ (?:code|style|quality|design|taste)
-    | cleaner | cleanly | high[- ]quality | low[- ]quality | well[- ]written
+    | cleaner(?=\ than|\ code|\ solution|\ design|\ way|\W*$) | high[- ]quality | low[- ]quality | well[- ]written
     )\b""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -45,16 +45,17 @@ _OTHERS_MIND = re.compile(
     rf"""\b(?:
     {_WHO}\ (?:(?:really|actually|fully|truly|clearly)\ )?{_MIND}
     | {_WHO}(?:['\u2019]s|s['\u2019])\ (?:intent|intentions?|thoughts?|thinking
-        |mind|beliefs?|motives?|reasoning)
+        |mind|beliefs?|motives?)
     | (?:intentions?|intent|thoughts?|motives?)\ of\ the\ {_WHO}
     )\b""",
     re.VERBOSE | re.IGNORECASE,
 )
-_SECOND = re.compile(
-    r",?\s+(?:and|or)\s+(?:is|are|was|were|does|do|did|has|have|had|can|could|would|should|will)\b",
-    re.IGNORECASE,
+_AUXILIARY = r"(?:is|are|was|were|does|do|did|has|have|had|can|could|would|should|will)"
+_SUBJECT = r"(?:it|its|the|they|their|there|this|that|these|those|each|every|all|any|no|an?|you|we)"
+_SECOND = re.compile(rf",?\s+(?:and|or)\s+{_AUXILIARY}\s+{_SUBJECT}\b", re.IGNORECASE)
+_OPEN = re.compile(
+    rf"\s*(?:(?:what|which|who|whose|why|how)\b|(?:when|where)\s+{_AUXILIARY}\b)", re.IGNORECASE
 )
-_OPEN = re.compile(r"\s*(?:what|which|who|whose|why|how|where|when)\b", re.IGNORECASE)
 _NOTHING_SAID = re.compile(
     r"\W*(?:otherwise|else|if not|not|no|never|n/?a|none|tbd|todo|it is not|it does not"
     r"|(?:if |when )?(?:the answer|it) is (?:no|not yes|negative|not the case|not so)"

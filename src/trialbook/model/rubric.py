@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from trialbook.model.grade import Severity
+from trialbook.model.severity import Severity
 
 MERGE, FIX, REJECT = "MERGE", "FIX", "REJECT"
 VERDICTS = (MERGE, FIX, REJECT)

@@ -15,9 +15,9 @@ from trialbook.formats.front_matter import FrontMatter, parse_front_matter
 from trialbook.formats.nearest import nearest
 from trialbook.formats.schema import check_schema, load_schema
 from trialbook.model.digest import sha256
-from trialbook.model.grade import Severity
 from trialbook.model.question_wording import Fault, question_faults
 from trialbook.model.rubric import VERDICTS, EvidenceKind, Question, Rubric
+from trialbook.model.severity import Severity
 from trialbook.storage.suite_reading import name_fault
 
 RUBRICS_FOLDER = "rubrics"

@@ -81,9 +81,14 @@ def uses_of_rubrics(root: Path) -> list[RubricUse]:
 def check_rubrics_whole(root: Path, name: str | None = None) -> list[Problem]:
     """Every mistake of form and wording, and every version that was changed after it was used.
 
+    Args:
+        root: The ledger.
+        name: Look only at this rubric; ``merge@1`` means ``merge``.
+
     Raises:
         UserError: there is no rubric of that name.
     """
+    name = None if name is None else name.partition("@")[0]
     names = None if name is None else frozenset({name})
     uses = uses_of_rubrics(root)
     used = {use.reference.partition("@")[0] for use in uses}
