@@ -237,9 +237,6 @@ def reviewed_of(
 
 
 def disagreements(reviews: tuple[Review, ...], questions: tuple[str, ...]) -> list[str]:
-    """The items on which reviews of one trial differ, the verdict last."""
-    return [
-        item
-        for item in (*questions, VERDICT)
-        if len({review.answer(item) for review in reviews}) > 1
-    ]
+    """The items on which reviews of one trial differ, in that order, the verdict last."""
+    items = dict.fromkeys((*questions, VERDICT))
+    return [item for item in items if len({review.answer(item) for review in reviews}) > 1]

@@ -16,7 +16,7 @@ from trialbook.model.evidence import KINDS, LEAKS, Sighting
 from trialbook.model.grade import Check, Finding, Grade
 from trialbook.model.plan import SlotKey
 from trialbook.model.regrade import Regrade
-from trialbook.model.runfiles import AMENDMENTS, REGRADES
+from trialbook.model.runfiles import AMENDMENTS, RECONCILIATIONS, REGRADES, REVIEWS
 from trialbook.model.standing import Standing, standing_of
 from trialbook.model.trial import CutFile, EgressRecord, Trial
 from trialbook.reporting.attempts import attempts_said, cost_said
@@ -39,7 +39,10 @@ _FINDINGS = 20
 _ARTIFACTS = 500
 _ATTEMPT = re.compile(r"sessions/(\d+)/attempt-(\d+)/(.+)")
 _PROMPT = "prompt.md"
-_NO_TEXTS = ("grades/", f"{REGRADES}/", f"{AMENDMENTS}/", "reviews/", f"{FULL_FOLDER}/")
+_NO_TEXTS = tuple(
+    f"{folder}/"
+    for folder in ("grades", REGRADES, AMENDMENTS, REVIEWS, RECONCILIATIONS, FULL_FOLDER)
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

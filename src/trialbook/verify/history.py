@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from trialbook.model.runfiles import PLAN, TRIAL, rerun_of
+from trialbook.model.runfiles import PLAN, TRIAL, FileKind, place_of, rerun_of
 from trialbook.storage.objects import DIRECTORY
 from trialbook.storage.raw_objects import Entry, entry_of
 from trialbook.verify.codes import Code
@@ -207,7 +207,9 @@ class HistoryWalk:
 
     def _differs(self, place: _Place, name: bytes, new: Entry | None, olds: list[Entry]) -> None:
         """What is left of something that parents have, and that is not the same now."""
-        if len(olds) > 1 and self._recorded_twice(place, name, new, olds):
+        if len(olds) > 1 and (
+            self._recorded_twice(place, name, new, olds) or self._reviewed_twice(place, name, olds)
+        ):
             return
         folders: list[bytes] = []
         level = Level.INSIDE
@@ -280,11 +282,29 @@ class HistoryWalk:
             plan = place.level is Level.RUN and old.name == _PLAN
             code = Code.PLAN_CHANGED if plan else Code.RECORD_CHANGED
             code = Code.LOCK_CHANGED if lock else code
+            code = Code.REVIEW_CHANGED if self._is_review(path) else code
             detail = _change(old, new)
         shown = self._trees.shown(path)
         self._findings.fault(code, detail, path=shown, commit=self._commit.hex())
         # What the history keeps of it is held against its name as well.
         self._trees.check(old, path, self._commit)
+
+    def _reviewed_twice(self, place: _Place, name: bytes, olds: list[Entry]) -> bool:
+        """Whether parents have a review of the same packet, and each another one."""
+        path = place.path + b"/" + name
+        if len({old.oid for old in olds}) == 1 or not self._is_review(path):
+            return False
+        self._losses += 1
+        detail = f"its parents have {len({old.oid for old in olds})} reviews of it"
+        shown = self._trees.shown(path)
+        self._findings.fault(Code.REVIEW_TWICE, detail, path=shown, commit=self._commit.hex())
+        return True
+
+    def _is_review(self, path: bytes) -> bool:
+        """Whether a path is that of a person's review of a packet."""
+        inside = b"/".join(path.removeprefix(self._prefix).split(b"/")[3:])
+        place = place_of(inside.decode("utf-8", "replace"))
+        return place is not None and place.kind is FileKind.PACKET_REVIEW
 
     def _added(self, place: _Place, entry: Entry, before: list[frozenset[bytes]]) -> None:
         """Something whose name no parent has."""

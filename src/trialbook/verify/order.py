@@ -11,9 +11,15 @@ from trialbook.verify.commits import Commit
 from trialbook.verify.findings import Findings
 from trialbook.verify.history import Added, RunHistory
 from trialbook.verify.incidents import IncidentAnswer
+from trialbook.verify.reviews import ReviewAnswer
 from trialbook.verify.run import RunAnswer
 
-_LATER = {FileKind.AMENDMENT, FileKind.REVIEW, FileKind.REGRADED_GRADE}
+_LATER = {
+    FileKind.AMENDMENT,
+    FileKind.RECONCILIATION,
+    FileKind.REGRADED_GRADE,
+    FileKind.REVIEW,
+}
 
 
 class OrderCheck:
@@ -37,6 +43,7 @@ class OrderCheck:
         for path, trials in answer.unspoken.items():
             self._partial(path, trials, history, folder)
         self._incidents(answer.incidents, history, folder)
+        self._reviews(answer.reviews, history, folder)
 
     def _trial(self, added: Added, named: str, plans: list[bytes], path: str) -> None:
         commit = added.commit.hex()
@@ -131,6 +138,15 @@ class OrderCheck:
                 if not self._before([oid for oid in allowed if oid != commit], commit):
                     detail = "its incident was not closed with the decision to rerun before"
                     self._fault(Code.RERUN_INCIDENT, detail, f"{folder}/{trial}", commit)
+
+    def _reviews(self, reviews: ReviewAnswer, history: RunHistory, folder: str) -> None:
+        """Reviews come before the reconciliation that is about them."""
+        for path, originals in reviews.reconciled.items():
+            added = history.later.get(path.encode("utf-8", "surrogateescape"))
+            for original in originals:
+                if added and not self._before(history.files.get(original.encode(), []), added):
+                    detail = f"{original} is not in its history"
+                    self._fault(Code.RECONCILIATION_EARLY, detail, f"{folder}/{path}", added)
 
     def _before(self, earlier: Iterable[bytes], commit: bytes) -> bool:
         """Whether one of the commits is in the history of another, or is that itself."""

@@ -21,6 +21,7 @@ from trialbook.verify.findings import Findings
 from trialbook.verify.incidents import IncidentAnswer, IncidentCheck
 from trialbook.verify.plan import check_plan
 from trialbook.verify.reading import read_record
+from trialbook.verify.reviews import ReviewAnswer, ReviewCheck
 from trialbook.verify.rules import Rules
 from trialbook.verify.slots import SlotCheck, out_of_order
 from trialbook.verify.trees import Trees
@@ -34,8 +35,8 @@ class RunAnswer:
     ``trials`` has the plan's commit that each record names, by the trial's folder. ``unsettled``
     names derived files that do not follow from the records at the head; they may from those at the
     commit that added them. ``generations`` are the folders of later results. ``unspoken`` has, by
-    the file of each later grading, the graded trials that it says nothing of. ``incidents`` has
-    what only history can decide about them.
+    the file of each later grading, the graded trials that it says nothing of. ``incidents`` and
+    ``reviews`` have what only history can decide about them.
     """
 
     path: str
@@ -49,6 +50,7 @@ class RunAnswer:
     generations: tuple[str, ...] = ()
     unspoken: dict[str, tuple[str, ...]] = field(default_factory=dict)
     incidents: IncidentAnswer = field(default_factory=IncidentAnswer)
+    reviews: ReviewAnswer = field(default_factory=ReviewAnswer)
 
 
 class RunCheck:
@@ -177,6 +179,7 @@ class RunCheck:
         corrections = CorrectionCheck(run, self._rules, self._findings)
         standing = corrections.check(checked, contents)
         self._answer.incidents = IncidentCheck(run, self._findings).check(checked, contents)
+        self._answer.reviews = ReviewCheck(run, self._findings).check(checked, contents)
         trials = _ordered(checked)
         slots = SlotCheck(run.plan, self._folder, standing, self._findings)
         missing = slots.check(trials)
@@ -185,7 +188,8 @@ class RunCheck:
         self._answer.unspoken = corrections.unspoken
         self._note(run.plan, missing, out_of_order(run.plan, trials))
         if self._answer.closed:
-            self._results(run.plan, checked, contents, corrected=corrections.any)
+            corrected = corrections.any or self._answer.reviews.any
+            self._results(run.plan, checked, contents, corrected=corrected)
             self._check_hidden(missing, contents[RESULTS])
 
     def _note(self, plan: Plan, missing: Sequence[SlotKey], late: int) -> None:

@@ -33,10 +33,15 @@ from trialbook.verify.reading import read_record
 from trialbook.verify.rules import NotHere, Rules
 from trialbook.verify.trees import Trees
 
-_LATER = {FileKind.AMENDMENT, FileKind.REVIEW, FileKind.REGRADED_GRADE}
+_LATER = {
+    FileKind.AMENDMENT,
+    FileKind.RECONCILIATION,
+    FileKind.REGRADED_GRADE,
+    FileKind.REVIEW,
+}
 _MOST_BEFORE = 256
 _LARGEST_BEFORE = 1 << 16
-_LATER_FOLDERS = ("amendments/", "regrades/", "reviews/")
+_LATER_FOLDERS = ("amendments/", "reconciliations/", "regrades/", "reviews/")
 
 
 class Checked(NamedTuple):
