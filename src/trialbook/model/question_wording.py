@@ -32,7 +32,8 @@ _TASTE = re.compile(
     | feels? | (?:more\ |less\ )?pythonic
     | looks?\ (?:good|bad|right|wrong|fine|nice|odd|strange|ok|okay)
     | (?:clean|good|bad|great|poor|beautiful)\ (?:code|style|quality|design|taste)
-    | cleaner(?=\ than|\ code|\ solution|\ design|\ way|\W*$) | high[- ]quality | low[- ]quality | well[- ]written
+    | cleaner(?=\ than|\ code|\ solution|\ design|\ way|\W*$)
+    | high[- ]quality | low[- ]quality | well[- ]written
     )\b""",
     re.VERBOSE | re.IGNORECASE,
 )
