@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 import click
@@ -11,9 +12,12 @@ from trialbook.cli.ending import show_ending
 from trialbook.cli.progress import observer
 from trialbook.formats.records import plain
 from trialbook.model.plan import DECISION, DEVELOPMENT, Plan
+from trialbook.model.suite import Comparison
 from trialbook.registry import Registry
+from trialbook.reporting.attempts import escalation_said
 from trialbook.reporting.forecast import said
 from trialbook.storage.suites import load_suite
+from trialbook.workflow.declaring import Declaration
 from trialbook.workflow.evaluate import Bench, start_run
 from trialbook.workflow.expecting import expect
 from trialbook.workflow.planning import Request, make_plan, narrowed
@@ -36,6 +40,20 @@ from trialbook.workflow.sandboxes import NOT_ENFORCED, NOT_ISOLATED
 @click.option("--seed", help="Seed of the schedule; by default a random one, recorded.")
 @click.option("--sandbox", help="Sandbox for every configuration; see `trialbook plugins`.")
 @click.option("--decision", is_flag=True, help="Run held-out tasks too; each time is recorded.")
+@click.option(
+    "--margin",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="The difference that matters, as a share, if suite.yaml names none; needs --because.",
+)
+@click.option("--because", default="", metavar="SENTENCE", help="Why that margin.")
+@click.option(
+    "--look",
+    "looks",
+    multiple=True,
+    type=click.IntRange(1),
+    metavar="ROUNDS",
+    help="Compare after so many whole rounds too; repeatable.",
+)
 @click.option("--dry-run", is_flag=True, help="Print the plan; run and commit nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @pass_context
@@ -50,6 +68,9 @@ def command(  # noqa: PLR0913 - click hands every option over by name
     seed: str | None,
     sandbox: str | None,
     decision: bool,
+    margin: float | None,
+    because: str,
+    looks: tuple[int, ...],
     dry_run: bool,
     as_json: bool,
 ) -> int:
@@ -69,6 +90,7 @@ def command(  # noqa: PLR0913 - click hands every option over by name
         seed=seed,
         sandbox=sandbox,
         kind=DECISION if decision else DEVELOPMENT,
+        comparison=Declaration(margin=margin, because=because, looks=looks),
     )
     say = partial(_say, context)
     plan = make_plan(loaded, request, root=root, registry=registry, system=context.system, say=say)
@@ -105,8 +127,23 @@ def _show_plan(context: Context, plan: Plan, *, as_json: bool) -> None:
     for name, planned in plan.configurations.items():
         told = f"agent {planned.agent}, sandbox {planned.sandbox}"
         context.result(f"configuration   {name}: {told}")
+        if planned.escalation is not None:
+            context.result(f"                {escalation_said(planned.escalation)}")
     context.result(f"accept          {plan.accept}")
+    for line in _comparison(plan.compare):
+        context.result(f"compare         {line}")
     context.result(f"seed            {plan.seed}")
     context.result(f"schedule        {slots} slots, {plan.jobs} at once, in this order:")
     for number, slot in enumerate(plan.schedule, 1):
         context.result(f"{number:6}  {slot.key.path}")
+
+
+def _comparison(compare: Comparison | None) -> Iterator[str]:
+    """What is fixed about comparing the results, a line each."""
+    if compare is None:
+        return
+    yield f"{compare.candidate} with {compare.baseline}"
+    if compare.margin is not None:
+        yield f"margin {compare.margin:g}: {compare.because}"
+    if compare.looks:
+        yield f"looks after {', '.join(map(str, compare.looks))} rounds, and at the end"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from trialbook.errors import EnvironmentProblem, UserError
@@ -63,7 +63,7 @@ class Request:
     sandbox: str | None = None
     revisions: Revisions | None = None
     kind: str = DEVELOPMENT
-    comparison: Declaration = Declaration()
+    comparison: Declaration = field(default_factory=Declaration)
 
 
 def narrowed(suite: Suite, request: Request) -> Suite:
