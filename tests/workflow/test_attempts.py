@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -247,9 +246,22 @@ def test_all_attempts_are_charged_to_the_trial(ledger: Path) -> None:
     usage = record["usage"]
     assert (usage["input_tokens"], usage["output_tokens"], usage["turns"]) == (150, 30, 5)
     assert (usage["cost_usd"], usage["basis"]) == ("0.26", "recorded")
-    shown = trialbook(ledger, "report", run_folder(ledger).rpartition("/")[2]).stdout
-    assert "$0.26" in shown
     verify(ledger)
+    name = run_folder(ledger).rpartition("/")[2]
+    report = trialbook(ledger, "report", name).stdout
+    assert "## Attempts" in report
+    assert "| `good` | 1/1 | 0/0 | 1/1 | \\$0.01 (recorded) | \\$0.25 (recorded) |" in report
+    assert "$0.26" in report
+    assert "a second attempt with good.second (replay) when visible checks fail" in report
+    shown = " ".join(trialbook(ledger, "show", f"{name}/first/good/r1").stdout.split())
+    assert "cost $0.26 (recorded)" in shown
+    assert "attempt 1: good" in shown
+    assert "then another one followed: visible checks fail" in shown
+    trialbook(ledger, "site", "build")
+    (page,) = (ledger / "site/_build").rglob("first/good/r1*.html")
+    text = page.read_text()
+    assert "Attempt 2: good.second" in text
+    assert "another one followed" in text
 
 
 def test_what_one_attempt_does_not_tell_is_not_known_of_the_trial(ledger: Path) -> None:
@@ -377,17 +389,41 @@ def test_secrets_are_taken_out_of_what_a_first_attempt_left(
     verify(ledger)
 
 
+@pytest.mark.parametrize(
+    ("file", "old", "new", "code"),
+    [
+        ("trial.json", '"turns": 3', '"turns": 2', "attempt-differs"),
+        ("trial.json", '"escalated": true', '"escalated": false', "attempt-differs"),
+        ("trial.json", '"accepted": false', '"accepted": true', "grade-differs"),
+        ("sessions/1/attempt-1/checks-checks.json", "false", "true", "grade-differs"),
+        ("sessions/1/attempt-1/change.patch", "+first 1", "+first 2", "patch-tree-differs"),
+    ],
+)
+def test_verification_finds_what_was_edited_in_an_attempt(
+    ledger: Path, file: str, old: str, new: str, code: str
+) -> None:
+    recordings(ledger, cheap='{"turns": 3}', strong='{"turns": 4}')
+    outcome_of(ledger)
+    (path,) = trials(ledger)
+    text = (ledger / path / file).read_text()
+    assert old in text
+    (ledger / path / file).write_text(text.replace(old, new, 1))
+    git(ledger, "add", "-A")
+    git(ledger, "commit", "-q", "-m", "an edit")
+    assert code in verify(ledger, check=1)
+
+
 def start(ledger: Path, *arguments: str) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "trialbook", *arguments]
-    return subprocess.Popen(
-        command, cwd=ledger, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ
-    )
+    with (ledger.parent / "said.txt").open("wb") as said:
+        return subprocess.Popen(command, cwd=ledger, stdout=said, stderr=said)
 
 
-def wait_for(path: Path) -> None:
-    for _ in range(600):
+def wait_for(path: Path, runner: subprocess.Popen[bytes]) -> None:
+    for _ in range(2400):
         if path.exists():
             return
+        assert runner.poll() is None, (path.parent / "said.txt").read_text()
         time.sleep(0.05)
     raise AssertionError(f"{path} did not appear")
 
@@ -399,7 +435,7 @@ def test_cancelling_a_second_attempt_keeps_both_and_what_the_first_one_used(
     second = f"open({str(mark)!r}, 'w')\nimport time\ntime.sleep(120)\n"
     chain(ledger, WRONG, second, "checks_fail", more={"sandbox": "none"})
     runner = start(ledger, "eval", "mini", "-t", "first", "-c", "good", "-r", "1")
-    wait_for(mark)
+    wait_for(mark, runner)
     runner.send_signal(signal.SIGINT)
     assert runner.wait(60) == 130
     (record,) = trials(ledger).values()
@@ -407,9 +443,8 @@ def test_cancelling_a_second_attempt_keeps_both_and_what_the_first_one_used(
     first, last = record["attempts"]  # type: ignore[misc]
     assert first["after"]["escalated"] is True
     assert last["end"] == "cancelled"
+    assert record["stages"][-1]["name"] == "capture"  # type: ignore[index]
     verify(ledger)
-    chain_again = ledger / "suites/mini/configurations/good.yaml"
-    assert chain_again.exists()
 
 
 def test_a_killed_second_attempt_is_cancelled_and_run_again_from_the_first(
@@ -424,7 +459,7 @@ def test_a_killed_second_attempt_is_cancelled_and_run_again_from_the_first(
     )
     chain(ledger, WRONG, second, "checks_fail", more={"sandbox": "none"})
     runner = start(ledger, "eval", "mini", "-t", "first", "-c", "good", "-r", "1")
-    wait_for(mark)
+    wait_for(mark, runner)
     runner.kill()
     runner.wait(30)
     trialbook(ledger, "resume", run_folder(ledger).rpartition("/")[2])
