@@ -103,6 +103,20 @@ def test_a_damaged_record_names_nothing(data: bytes, where: str) -> None:
     assert list(uses_in(data, where)) == []
 
 
+@pytest.mark.parametrize("quote", ["", '"', "'"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_review_may_be_quoted_and_saved_anywhere(quote: str, end: str) -> None:
+    lines = [
+        "reviewer: ann",
+        f"rubric: {quote}merge@1{quote}",
+        f"rubric_sha256: {quote}{OLD}{quote}",
+    ]
+    text = end.join(
+        ["reviewer: ann", *used, "answers:", "  - note: |", "      rubric: other@1", ""]
+    )
+    assert list(uses_in(text.encode(), "x.yaml")) == [use("x.yaml")]
+
+
 @given(st.binary(max_size=80))
 def test_no_bytes_make_the_search_fall_over(data: bytes) -> None:
     for where in ("x.json", "x.yaml"):

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from trialbook.errors import Problem
-from trialbook.formats.authored import parse_document
 from trialbook.model.digest import sha256
 from trialbook.model.paths import path_to_text
 from trialbook.model.runfiles import PLAN, REGRADES
@@ -28,6 +27,7 @@ JUDGE_GRADES = "judge-"
 REVIEWS = "reviews"
 
 _KEYS = ("rubric", "rubric_sha256")
+_LINE = re.compile(r"^(rubric|rubric_sha256):[ \t]+[\"']?([^\"'\s]+)[\"']?[ \t\r]*$", re.MULTILINE)
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _SHOWN = 12
 _BESIDE_RUNS = ("suites/*/locks/*.json", f"{RUBRICS_FOLDER}/*/calibrations/*.json")
@@ -72,14 +72,15 @@ def uses_in(data: bytes, where: str) -> Iterator[RubricUse]:
     if b"rubric_sha256" not in data:
         return
     text = data.decode("utf-8", "replace")
+    value: Any
     if where.endswith(".json"):
         try:
             value = json.loads(text)
         except (ValueError, RecursionError):
             return
     else:
-        document, _ = parse_document(text, where)
-        value = document.data if document is not None else None
+        # Reviews are many, and both keys stand at the top of them: no need to parse it all.
+        value = dict(_LINE.findall(text))
     for reference, digest in sorted(set(_pairs(value))):
         yield RubricUse(reference=reference, sha256=digest, where=where)
 
