@@ -106,14 +106,9 @@ def test_a_damaged_record_names_nothing(data: bytes, where: str) -> None:
 @pytest.mark.parametrize("quote", ["", '"', "'"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_a_review_may_be_quoted_and_saved_anywhere(quote: str, end: str) -> None:
-    lines = [
-        "reviewer: ann",
-        f"rubric: {quote}merge@1{quote}",
-        f"rubric_sha256: {quote}{OLD}{quote}",
-    ]
-    text = end.join(
-        ["reviewer: ann", *used, "answers:", "  - note: |", "      rubric: other@1", ""]
-    )
+    used = [f"rubric: {quote}merge@1{quote}", f"rubric_sha256: {quote}{OLD}{quote}"]
+    note = ["answers:", "  - note: |", "      rubric: other@1", ""]
+    text = end.join(["reviewer: ann", *used, *note])
     assert list(uses_in(text.encode(), "x.yaml")) == [use("x.yaml")]
 
 
