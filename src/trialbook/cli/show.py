@@ -12,6 +12,7 @@ from trialbook.cli.context import Context, called, pass_context
 from trialbook.cli.corrections import correction_parts, run_correction_parts
 from trialbook.cli.facts import fact_parts
 from trialbook.cli.reading import open_reader
+from trialbook.cli.reviewed import review_json, review_parts
 from trialbook.cli.terminal import (
     Column,
     Part,
@@ -177,6 +178,7 @@ def _show_trial(context: Context, reader: Reader, run: RunRef, path: str, *, as_
                     "rescued": found.rescued,
                 },
                 "amendments": plain(found.amendments),
+                "reviews": review_json(found.reviewed),
                 "facts": plain(made),
             }
         )
@@ -184,6 +186,7 @@ def _show_trial(context: Context, reader: Reader, run: RunRef, path: str, *, as_
     parts = [
         *_trial_head(trial),
         *correction_parts(found),
+        *review_parts(found.reviewed),
         *_attempts(trial),
         *_seen(trial),
         *fact_parts(trial, made),

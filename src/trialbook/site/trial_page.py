@@ -21,6 +21,7 @@ from trialbook.model.standing import Standing, standing_of
 from trialbook.model.trial import CutFile, EgressRecord, Trial
 from trialbook.reporting.attempts import attempts_said, cost_said
 from trialbook.reporting.facts_said import facts_said
+from trialbook.reporting.reviews_said import reviews_said
 from trialbook.reporting.summary import Cell, Summary
 from trialbook.reporting.trial_facts import TrialFacts
 from trialbook.reporting.wording import duration, network_said, size, words
@@ -91,6 +92,7 @@ def page_of_trial(run: RunRef, summary: Summary, files: TrialFiles) -> Page:
         "corrections": trial_corrections(files.standing or standing_of(trial), files.regrades),
         "chain": _chain(run, trial, cell),
         "neighbours": _neighbours(run, summary, trial),
+        "reviews": _reviews(files.standing),
         "grades": [_grade(grade, diff) for grade in files.grades],
         "sightings": [_sighting(one, diff) for one in trial.sightings or ()],
         "facts": plain(facts_said(trial, files.facts)) if files.facts else [],
@@ -130,6 +132,12 @@ def page_of_trial(run: RunRef, summary: Summary, files: TrialFiles) -> Page:
         title += f", rerun {trial.rerun}"
     path = trial_page(run, trial.path)
     return Page(path=path, template="trial.html", title=title, context=context)
+
+
+def _reviews(standing: Standing | None) -> dict[str, Any] | None:
+    """What people who reviewed it said; None if nobody is asked."""
+    said = reviews_said(standing.reviewed) if standing is not None else None
+    return None if said is None else plain(said)
 
 
 def _nature(summary: Summary, configuration: str) -> str:

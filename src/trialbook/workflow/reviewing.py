@@ -150,7 +150,7 @@ class Desk:
             drafts = [packet for packet in waiting if self.draft(one, packet).there]
             for packet in (*drafts, *waiting)[:1]:
                 draft = self.draft(one, packet)
-                fresh = draft.make(lambda run=one, packet=packet: self._files(run, packet))  # type: ignore[misc]
+                fresh = draft.make(lambda run=one, packet=packet: self.packet_files(run, packet))  # type: ignore[misc]
                 return Opened(run=one, packet=packet, draft=draft, fresh=fresh, left=len(waiting))
         return None
 
@@ -190,7 +190,13 @@ class Desk:
             )
         return ""
 
-    def _files(self, run: RunRef, packet: Packet) -> Mapping[str, bytes]:
+    def packet_files(self, run: RunRef, packet: Packet) -> Mapping[str, bytes]:
+        """What a packet consists of: the empty form, and what there is to judge.
+
+        Raises:
+            UserError: the rubric or the suite is not as the plan froze it.
+            Refused, EnvironmentProblem: a control cannot be made here.
+        """
         material = self.sources(run).material(packet.item)
         rubric = self.rubric(run)
         head = FormHead(
