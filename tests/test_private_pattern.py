@@ -43,10 +43,12 @@ def passes(tmp_path: Path, shop: str) -> bool:
     return done.returncode == 0
 
 
+@pytest.mark.slow
 def test_an_honest_candidate_passes(tmp_path: Path) -> None:
     assert passes(tmp_path, HONEST)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shop", CHEATS.values(), ids=CHEATS)
 def test_a_candidate_that_forges_its_answer_does_not(tmp_path: Path, shop: str) -> None:
     assert not passes(tmp_path, shop)

@@ -60,6 +60,7 @@ def test_a_tool_that_is_missing_is_an_environment_problem(tmp_path: Path) -> Non
         run(str(script), cwd=tmp_path)
 
 
+@pytest.mark.slow
 def test_a_tool_that_takes_too_long_is_ended_with_what_it_started(tmp_path: Path) -> None:
     started = time.monotonic()
     script = "trap '' TERM; sleep 60 & echo $! > child; wait; sleep 60"

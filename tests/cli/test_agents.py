@@ -26,6 +26,7 @@ def listed(folder: Path) -> dict[str, dict[str, Any]]:
     return {one["name"]: one for one in answer["agents"]}
 
 
+@pytest.mark.slow
 def test_what_is_here_is_listed_with_what_to_type(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -69,6 +69,7 @@ def test_it_says_what_works_and_what_a_trial_sees_outside_of_a_ledger(tmp_path: 
     assert loose["sight"]["processes"] >= sight["processes"]
 
 
+@pytest.mark.slow
 def test_the_screen_says_the_same_in_words(ledger: Path) -> None:
     done = trialbook(ledger, "doctor", check=None)
     assert done.returncode in (0, 1)
@@ -121,6 +122,7 @@ def test_clients_on_the_path_are_asked_in_a_home_of_their_own(
     assert not Path(os.environ["HOME"], "been-here").exists()
 
 
+@pytest.mark.slow
 def test_signing_is_tried_with_the_key_itself(ledger: Path, tmp_path: Path) -> None:
     who = doctor(ledger)["identity"]
     assert (who["name"], who["signing"]) == ("Test Person", "off")

@@ -161,6 +161,7 @@ def test_the_value_of_a_secret_never_reaches_the_ledger(
     assert all(record["redactions"] == {"TEST_API_KEY": 3} for record in trials(ledger).values())
 
 
+@pytest.mark.slow
 def test_two_evals_at_once_both_land_whole(ledger: Path) -> None:
     processes = [
         subprocess.Popen(
@@ -226,6 +227,7 @@ def test_ctrl_c_records_what_was_cut_off_and_says_how_to_resume(ledger: Path) ->
     assert "configurations/good.yaml" in done.stderr
 
 
+@pytest.mark.slow
 def test_resume_goes_on_after_ctrl_c_and_links_the_replacement(ledger: Path) -> None:
     slow_down(ledger, "1.5")
     process = start_eval(ledger, "--jobs", "1")
@@ -306,6 +308,7 @@ def test_kill_9_at_random_moments_loses_no_finished_trial(ledger: Path) -> None:
     git(ledger, "fsck", "--strict")
 
 
+@pytest.mark.slow
 def test_an_index_that_cannot_follow_is_said_even_when_quiet_and_resume_repairs_it(
     ledger: Path,
 ) -> None:

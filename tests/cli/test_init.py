@@ -9,6 +9,7 @@ import pytest
 from tests.conftest import git, trialbook
 
 
+@pytest.mark.slow
 def test_a_new_ledger_has_the_folders_a_makefile_and_a_suite_that_runs(tmp_path: Path) -> None:
     done = trialbook(tmp_path, "init", "our-evals")
     ledger = tmp_path / "our-evals"
@@ -23,6 +24,7 @@ def test_a_new_ledger_has_the_folders_a_makefile_and_a_suite_that_runs(tmp_path:
     assert "trial example/" in git(ledger, "log", "--format=%s")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
 def test_the_makefile_of_a_new_ledger_runs_the_suite(tmp_path: Path) -> None:
     trialbook(tmp_path, "init", "our-evals")
@@ -36,6 +38,7 @@ def test_the_makefile_of_a_new_ledger_runs_the_suite(tmp_path: Path) -> None:
     assert (ledger / "site/_build/index.html").is_file()
 
 
+@pytest.mark.slow
 def test_a_ledger_inside_a_repository_uses_that_repository(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "-b", "main")
     done = trialbook(tmp_path, "init", "evals")
@@ -54,6 +57,7 @@ def test_init_refuses_to_overwrite_and_touches_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "evals/Makefile").read_text() == "mine\n"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
 def test_what_init_prints_and_make_work_where_trialbook_is_not_on_the_path(tmp_path: Path) -> None:
     program = tmp_path / "a venv/bin/trialbook"

@@ -12,6 +12,7 @@ from tests.cli.test_eval import run_folder, slow_down, start_eval, wait_for_tria
 from tests.conftest import git, trialbook
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.parametrize("arguments", [["status"], ["plugins", "--json"], ["--help"]], ids=" ".join)
 def test_output_that_cannot_be_written_is_no_bug_of_ours(
@@ -37,6 +38,7 @@ def test_a_mistyped_command_is_met_with_the_nearest_one(tmp_path: Path) -> None:
     assert "--help" in trialbook(tmp_path, "xyzzy", check=2).stderr
 
 
+@pytest.mark.slow
 def test_stopped_at_once_a_run_says_its_name_and_how_to_go_on(ledger: Path) -> None:
     slow_down(ledger, "60")
     stubborn = ledger / "suites/mini/driver/agent.py"
@@ -60,6 +62,7 @@ def test_stopped_at_once_a_run_says_its_name_and_how_to_go_on(ledger: Path) -> N
     assert "trialbook resume" in again.stdout
 
 
+@pytest.mark.slow
 def test_commands_to_copy_call_the_program_as_it_was_called(ledger: Path, tmp_path: Path) -> None:
     program = tmp_path / "bin/trialbook"
     program.parent.mkdir()

@@ -3,10 +3,12 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
+import pytest
 from tests.cli.test_eval import run_folder, slow_down, start_eval, trials, wait_for_trials
 from tests.conftest import trialbook
 
 
+@pytest.mark.slow
 def test_a_slot_that_was_cut_off_is_not_counted_as_done(ledger: Path) -> None:
     slow_down(ledger, "1.5")
     process = start_eval(ledger, "--jobs", "1", "-c", "good")

@@ -234,6 +234,7 @@ def test_one_mistake_is_said_once_and_for_what_it_is(
     assert said in line
 
 
+@pytest.mark.slow
 def test_what_stands_in_the_place_of_a_file_is_said(ledger: Path) -> None:
     brief = ledger / "suites/ex/tasks/greet-strangers/brief.md"
     brief.unlink()

@@ -50,6 +50,7 @@ def fill_at(world: World, numbers: Iterable[int]) -> None:
         shutil.rmtree(one.top)
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_at_some_call_is_named_and_the_run_goes_on_later(world: World) -> None:
     calls = calls_of(world, "ledger")
     fill_at(world, range(calls // 6, calls - 5, calls // 3))
@@ -99,6 +100,7 @@ def test_a_disk_without_space_for_workspaces_is_no_fault_of_the_agent(world: Wor
         shutil.rmtree(one.top)
 
 
+@pytest.mark.slow
 def test_files_may_be_limited_in_size_by_the_system(world: World) -> None:
     """What an ordinary user has at hand to make writing fail, in the program and in git alike."""
     said = world.run(*SMALL, *NO_SANDBOX, file_limit=2000)

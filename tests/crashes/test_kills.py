@@ -54,6 +54,7 @@ def calls_of(world: World, *below: str) -> int:
     return len(undisturbed(world, *below)[0])
 
 
+@pytest.mark.slow
 def test_killed_at_some_calls_nothing_that_was_finished_is_lost(world: World) -> None:
     """Spread over the whole run, from before its plan to after its results."""
     calls = calls_of(world)

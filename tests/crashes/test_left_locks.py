@@ -74,6 +74,7 @@ def test_a_strangers_lock_on_the_index_delays_only_the_index(world: World) -> No
     check_whole(world, NONE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["index.lock", "refs/heads/main.lock"])
 def test_a_lock_of_ours_that_a_killed_process_left_heals_itself(world: World, name: str) -> None:
     """The moment between taking the lock and giving it back, found by its call."""
@@ -87,6 +88,7 @@ def test_a_lock_of_ours_that_a_killed_process_left_heals_itself(world: World, na
     check_whole(world, NONE)
 
 
+@pytest.mark.slow
 def test_the_lock_file_of_a_dead_process_is_no_lock(world: World) -> None:
     leave(world.ledger / ".git/trialbook/ledger.lock")
     world.run(*SMALL, *NO_SANDBOX, fault=Fault(at=330))
@@ -97,6 +99,7 @@ def test_the_lock_file_of_a_dead_process_is_no_lock(world: World) -> None:
     check_whole(world, before)
 
 
+@pytest.mark.slow
 def test_a_run_that_another_process_works_on_is_left_alone(world: World) -> None:
     world.run(*SMALL, *NO_SANDBOX, fault=Fault(at=330))
     (run,) = world.runs()

@@ -76,6 +76,7 @@ def check_both(world: World, *others: World) -> None:
     world.run("verify", check=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", ["a", "b"])
 def test_corrections_of_the_same_trials_merge_in_either_direction(
     origin: World, first: str

@@ -103,6 +103,7 @@ def test_a_read_only_work_folder_is_named(world: World) -> None:
     check_whole(world, NONE)
 
 
+@pytest.mark.slow
 def test_objects_that_become_read_only_in_the_middle_of_a_run_cost_nothing(world: World) -> None:
     below = (str(world.ledger / ".git/objects"),)
     calls = calls_of(world, "ledger/.git/objects")

@@ -64,6 +64,7 @@ def forget(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- Python environments --------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_requirements_are_resolved_locked_and_installed(
     suite: Path, toolchains: Toolchains
 ) -> None:
@@ -84,6 +85,7 @@ def test_requirements_are_resolved_locked_and_installed(
     assert made.use.platform == f"linux {os.uname().machine}"
 
 
+@pytest.mark.slow
 def test_it_is_prepared_once_and_the_same_bytes_each_time(
     suite: Path, toolchains: Toolchains, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,6 +102,7 @@ def test_it_is_prepared_once_and_the_same_bytes_each_time(
     assert folder.stat().st_mtime_ns != before
 
 
+@pytest.mark.slow
 def test_one_that_was_changed_is_made_anew(
     suite: Path, toolchains: Toolchains, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,6 +116,7 @@ def test_one_that_was_changed_is_made_anew(
     assert said(again.interpreter, "import greet; print(greet.VERSION)") == "1.0"
 
 
+@pytest.mark.slow
 def test_hashes_in_the_file_are_held_to(suite: Path, toolchains: Toolchains) -> None:
     greet = make_wheel(suite / "wheels", "alone", "3.0")
     needed = requiring(suite, f"alone==3.0 --hash=sha256:{greet}")
@@ -124,6 +128,7 @@ def test_hashes_in_the_file_are_held_to(suite: Path, toolchains: Toolchains) -> 
     assert b"DO NOT MATCH" in failed.value.log
 
 
+@pytest.mark.slow
 def test_what_cannot_be_had_is_a_failure_with_its_log_and_is_tried_again_for_a_rerun(
     suite: Path, toolchains: Toolchains
 ) -> None:
@@ -257,6 +262,7 @@ def start(suite: Path, tmp_path: Path) -> Callable[[str], subprocess.Popen[str]]
     return start
 
 
+@pytest.mark.slow
 def test_two_processes_that_need_it_at_once_prepare_it_once(
     start: Callable[[str], subprocess.Popen[str]], tmp_path: Path
 ) -> None:

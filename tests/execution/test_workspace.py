@@ -185,6 +185,7 @@ def _make(objects: str, tree: str, cache: str) -> str:
     return template(Store.at(Path(objects)), tree, Path(cache)).commit
 
 
+@pytest.mark.slow
 def test_two_runs_that_make_one_template_at_once_agree(
     store: Store, tree: str, tmp_path: Path
 ) -> None:

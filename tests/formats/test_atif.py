@@ -291,6 +291,7 @@ TRAJECTORIES = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(TRAJECTORIES)
 def test_what_is_written_is_valid_and_comes_back_as_it_was(trajectory: Trajectory) -> None:
@@ -304,6 +305,7 @@ PLACES = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(TRAJECTORIES, PLACES, VALUES)
 def test_what_was_tampered_with_is_read_or_refused_and_nothing_else(

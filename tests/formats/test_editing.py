@@ -159,6 +159,7 @@ lines = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(lines, names, values)
 def test_the_text_of_other_keys_is_never_touched(
     written: list[tuple[str, str, str, str]], key: str, value: object

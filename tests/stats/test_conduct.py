@@ -216,6 +216,7 @@ EVENTS = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.lists(EVENTS, max_size=20), st.one_of(st.none(), st.sets(st.text(max_size=2))))
 def test_facts_of_any_events_hold_together(events: list[Event], changed: set[str] | None) -> None:

@@ -35,6 +35,7 @@ file_sets = st.dictionaries(paths, st.binary(max_size=40), min_size=1, max_size=
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(files=file_sets, groups=st.lists(st.integers(0, 3), min_size=12, max_size=12))
 def test_files_in_any_grouping_read_back_and_make_the_tree_that_git_makes(

@@ -612,6 +612,7 @@ class TestTrouble:
         assert git("status", "--porcelain") == ""
         check_landed(git)
 
+    @pytest.mark.slow
     def test_a_lock_on_the_branch_that_stays_is_named_with_its_age(
         self, git: Git, open_ledger: Callable[..., Ledger], system: System
     ) -> None:
@@ -709,6 +710,7 @@ class TestCrashes:
         lock.unlink()
         assert "\nA  runs/" in "\n" + git("status", "--porcelain")
 
+    @pytest.mark.slow
     def test_files_that_no_commit_has_are_taken_back(
         self, git: Git, open_ledger: Callable[..., Ledger]
     ) -> None:
@@ -722,6 +724,7 @@ class TestCrashes:
         assert not (git.folder / "runs/demo/first/task").exists()
         check_no_leftovers(git)
 
+    @pytest.mark.slow
     def test_another_try_with_other_bytes_replaces_them(
         self, git: Git, open_ledger: Callable[..., Ledger]
     ) -> None:
@@ -734,6 +737,7 @@ class TestCrashes:
         assert again.warnings == []
         assert not (git.folder / ".git/trialbook/displaced").exists()
 
+    @pytest.mark.slow
     def test_what_the_user_changed_meanwhile_stays(
         self, git: Git, open_ledger: Callable[..., Ledger]
     ) -> None:
@@ -753,6 +757,7 @@ class TestCrashes:
             "?? runs/demo/first/task/current/r1/trial.json",
         ]
 
+    @pytest.mark.slow
     def test_a_commit_by_the_user_that_took_them_along_counts(
         self, git: Git, open_ledger: Callable[..., Ledger]
     ) -> None:
@@ -767,6 +772,7 @@ class TestCrashes:
         assert git("status", "--porcelain") == ""
         check_no_leftovers(git)
 
+    @pytest.mark.slow
     def test_half_written_files_are_cleared_away(
         self, git: Git, open_ledger: Callable[..., Ledger]
     ) -> None:
@@ -789,6 +795,7 @@ class TestCrashes:
         commit_run(open_ledger(git.folder))
         check_landed(git)
 
+    @pytest.mark.slow
     def test_a_strangers_lock_is_not_taken_for_ours(
         self, git: Git, open_ledger: Callable[..., Ledger]
     ) -> None:

@@ -118,6 +118,7 @@ def test_git_finds_every_object_of_a_pack_and_no_fault(git: Git, packs: OwnPacks
     assert size < 2500
 
 
+@pytest.mark.slow
 def test_packs_are_put_together_and_keep_every_object(git: Git, packs: OwnPacks) -> None:
     foreign = sorted(
         path.name for path in (git.folder / ".git/objects").rglob("*") if path.is_file()

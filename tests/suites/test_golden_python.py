@@ -194,6 +194,7 @@ def test_every_requirement_is_pinned_and_none_holds_an_answer() -> None:
         assert pin in (None, snapshot["version"]), f"{task}: its environment holds its answer"
 
 
+@pytest.mark.slow
 def test_private_tests_have_the_ids_that_pytest_reports(tmp_path: Path) -> None:
     task = "tomli-loads-type"
     tests = tmp_path / "tests"

@@ -163,6 +163,7 @@ def test_the_driver_fails_without_a_change(tmp_path: Path) -> None:
     assert "change.diff" in done.stderr
 
 
+@pytest.mark.slow
 def test_an_evaluation_accepts_the_right_hook_and_half_of_each_broken_one(tmp_path: Path) -> None:
     ledger = evaluated(SUITE, tmp_path / "ledger")
     outcomes = {

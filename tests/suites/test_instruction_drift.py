@@ -145,6 +145,7 @@ def test_both_configurations_record_the_same_paths(task: str) -> None:
     assert "stdout.txt" in paths[0]
 
 
+@pytest.mark.slow
 def test_an_evaluation_gives_nine_and_five_of_nine_in_every_repetition(tmp_path: Path) -> None:
     ledger = evaluated(SUITE, tmp_path / "ledger")
     scores: dict[tuple[str, int], list[tuple[int, int]]] = {}

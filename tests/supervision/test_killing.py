@@ -114,6 +114,7 @@ time.sleep(60)
     assert result.seconds < 15
 
 
+@pytest.mark.slow
 def test_sigterm_comes_once_to_each_process_also_in_other_sessions(bench: Bench) -> None:
     script = """
 import os, signal, sys, time
@@ -273,6 +274,7 @@ time.sleep(0.3)
     assert result.leftover_processes >= 2
 
 
+@pytest.mark.slow
 def test_cancelling_ends_all_of_it_as_a_time_limit_would(bench: Bench) -> None:
     cancel = threading.Event()
 

@@ -58,6 +58,7 @@ def _tampered(world: World, path: str, way: str, where: int) -> dict[str, bytes 
     }[way]()
 
 
+@pytest.mark.slow
 @settings(
     max_examples=60,
     deadline=None,
@@ -97,6 +98,7 @@ def test_a_record_that_is_tampered_with_is_always_seen(
     assert any(path.startswith(place) or place.startswith(path) for place in places_told)
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     steps=st.lists(
@@ -158,6 +160,7 @@ values = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(record=places, leaf=places, value=values, drop=st.booleans())
 def test_no_value_in_a_record_is_too_strange_to_be_told(

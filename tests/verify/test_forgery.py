@@ -133,6 +133,7 @@ def test_a_consistent_forgery_passes_and_a_witness_shows_it(book: Book, tmp_path
     assert book.codes(witness=witness) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ann", "gil"])
 def test_a_consistent_forgery_does_not_have_the_right_signatures(
     tmp_path: Path, people: dict[str, Person], name: str

@@ -151,6 +151,7 @@ def test_sightings_are_shown_by_show_report_and_page(ledger: Path) -> None:
     assert "report.outcome = &#34;passed&#34;" in text
 
 
+@pytest.mark.slow
 def test_an_answer_that_can_be_read_keeps_agents_from_being_started(
     ledger: Path, tmp_path: Path
 ) -> None:
@@ -197,6 +198,7 @@ def test_a_task_with_a_reference_that_is_nowhere_says_so_in_its_audit(ledger: Pa
     assert row["detail"].startswith("the answer's files (1), looked for in ")
 
 
+@pytest.mark.slow
 def test_a_violation_that_was_seen_stays_when_graders_say_something_else(ledger: Path) -> None:
     with_agent(ledger, FORGES)
     run = str(outcome_of(ledger)["run"])

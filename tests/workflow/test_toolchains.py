@@ -39,6 +39,7 @@ def plan(ledger: Path) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_a_toolchain_is_in_the_plan_and_in_each_trial_and_agents_can_run_it(
     ledger: Path,
 ) -> None:
@@ -149,6 +150,7 @@ def image(ledger: Path) -> Iterator[str]:
             subprocess.run(remove, capture_output=True, check=False)
 
 
+@pytest.mark.slow
 def test_a_task_with_an_image_runs_in_it_where_containers_work(ledger: Path, image: str) -> None:
     done = trialbook(ledger, "eval", "mini", "--repetitions", "1", "--task", "first")
     assert "sandbox: container" in done.stderr
@@ -174,6 +176,7 @@ def test_elsewhere_it_is_refused_with_the_way_out(sandbox: str, ledger: Path, im
     assert records(ledger, "plan.json") == {}
 
 
+@pytest.mark.slow
 def test_an_image_that_may_not_lead_to_the_proxy_is_warned_of(ledger: Path, image: str) -> None:
     change(ledger, "suites/mini/configurations/good.yaml", "network: {allow: [example.com]}\n")
     done = trialbook(ledger, "eval", "mini", "--dry-run", "--task", "first")

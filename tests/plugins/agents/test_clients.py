@@ -170,6 +170,7 @@ def test_nothing_that_claude_code_prints_breaks_its_reader(stream: Any, kept: An
     assert isinstance(read.usage, Usage)
 
 
+@pytest.mark.slow
 @given(OBJECTS, OBJECTS)
 @settings(max_examples=80, deadline=None)
 def test_nothing_that_codex_prints_breaks_its_reader(stream: Any, kept: Any) -> None:

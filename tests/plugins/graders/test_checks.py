@@ -356,6 +356,7 @@ def test_hostile_yaml_is_a_no(make_evidence: MakeEvidence, text: str) -> None:
     assert found.status is GradeStatus.GRADED
 
 
+@pytest.mark.slow
 def test_a_pattern_without_end_is_the_graders_failure(make_evidence: MakeEvidence) -> None:
     evidence = make_evidence({"a.txt": "a" * 60 + "b\n"}, minutes=0.05)
     found = grade(
@@ -371,6 +372,7 @@ def test_a_pattern_without_end_is_the_graders_failure(make_evidence: MakeEvidenc
     assert "c1" in found.message
 
 
+@pytest.mark.slow
 def test_patterns_without_end_take_no_time_from_the_others(make_evidence: MakeEvidence) -> None:
     evidence = make_evidence({"a.txt": "a" * 60 + "b\n"}, minutes=0.1)
     endless = [

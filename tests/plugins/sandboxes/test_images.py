@@ -41,6 +41,7 @@ def _removed_again(backend: str, at_home: None) -> Iterator[None]:
     _made.clear()
 
 
+@pytest.mark.slow
 @engines
 def test_a_root_file_system_becomes_an_image_in_which_commands_run(
     backend: str, bench: Bench, tmp_path: Path
@@ -68,6 +69,7 @@ def test_a_root_file_system_becomes_an_image_in_which_commands_run(
     assert "is not in the image" in gone.message
 
 
+@pytest.mark.slow
 @engines
 def test_an_image_that_was_saved_is_loaded_whatever_it_was_called(
     backend: str, bench: Bench, tmp_path: Path
@@ -133,6 +135,7 @@ def test_what_is_no_image_is_told(
         ready(bench.sandbox, archive, tmp_path / "log")
 
 
+@pytest.mark.slow
 @engines
 def test_an_image_that_no_registry_gives_is_told_with_the_log(
     backend: str, bench: Bench, tmp_path: Path
@@ -145,6 +148,7 @@ def test_an_image_that_no_registry_gives_is_told_with_the_log(
     assert "pull" in (tmp_path / "log").read_text()
 
 
+@pytest.mark.slow
 @engines
 def test_an_image_reaches_its_proxy_by_what_it_has(
     backend: str, bench: Bench, tmp_path: Path

@@ -69,6 +69,7 @@ def runner(backend: str, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
         made.wait()
 
 
+@pytest.mark.slow
 @engines
 def test_however_a_command_ends_its_container_is_gone(backend: str, bench: Bench) -> None:
     assert bench.shell("exit 0").ok
@@ -87,6 +88,7 @@ def test_however_a_command_ends_its_container_is_gone(backend: str, bench: Bench
     assert left_behind() == {}
 
 
+@pytest.mark.slow
 @engines
 def test_one_that_cannot_be_removed_is_no_result_and_stays_on_note(
     backend: str, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -121,6 +123,7 @@ exec {real} "$@"
     assert name not in left_behind()
 
 
+@pytest.mark.slow
 @engines
 def test_the_containers_of_a_killed_runner_go_and_those_of_a_living_one_stay(
     backend: str, sandbox: Sandbox, tmp_path: Path
