@@ -7,7 +7,8 @@ from tests.recorded import a_configuration
 
 from trialbook.errors import UserError
 from trialbook.model.plan import TakenInstructions
-from trialbook.model.suite import Configuration, InstructionsFrom, Suite
+from trialbook.model.instructions import InstructionsFrom
+from trialbook.model.suite import Configuration, Suite
 from trialbook.workflow.revisions import Revisions, as_planned, at_revisions
 
 FROM = InstructionsFrom(revision="main", paths=("AGENTS.md",))

@@ -13,7 +13,7 @@ from trialbook.cli.reading import open_reader
 from trialbook.cli.terminal import Column, Part, heading, render, safe, table
 from trialbook.errors import ExitCode, UserError
 from trialbook.formats.visible import visible_line
-from trialbook.model.suite import WORK_TREE
+from trialbook.model.instructions import WORK_TREE
 from trialbook.registry import Registry
 from trialbook.reporting.gate import Gated
 from trialbook.reporting.gate_said import (

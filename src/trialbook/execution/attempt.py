@@ -10,6 +10,7 @@ from trialbook.api import AgentEnd, AgentResult, Assignment
 from trialbook.errors import TrialbookError
 from trialbook.execution.agent_end import attempt_of, files_of, sightings_of_denials, usage_of
 from trialbook.execution.classify import with_memory_named
+from trialbook.execution.credentials import lay_credentials
 from trialbook.execution.launch import Launcher
 from trialbook.execution.network import Access
 from trialbook.execution.prepare import Supplies, agent_files
@@ -51,13 +52,17 @@ class Ground:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempted:
-    """An attempt that is over; ``files`` are artifacts by their path in the trial's folder."""
+    """An attempt that is over; ``files`` are artifacts by their path in the trial's folder.
+
+    ``secrets`` are values that were laid into its home, by name.
+    """
 
     result: AgentResult
     agent: AgentRecord
     record: Attempt
     files: dict[str, bytes] = field(default_factory=dict)
     sightings: list[Sighting] = field(default_factory=list)
+    secrets: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +82,7 @@ class AttemptRunner:
         agent = self.launcher.registry.agent(spec.configuration.agent)
         folder = attempt_folder(SESSION, number)
         files: dict[str, bytes] = {}
+        secrets = lay_credentials(spec.configuration, ground.room, self.system)
         assignment = self._assignment(spec, ground)
         try:
             result = agent.run(assignment)
@@ -107,6 +113,7 @@ class AttemptRunner:
             record=attempt_of(result, used, session=SESSION, attempt=number),
             files=files,
             sightings=sightings_of_denials(result) if result.denied else [],
+            secrets=secrets,
         )
 
     def _assignment(self, spec: TrialSpec, ground: Ground) -> Assignment:

@@ -76,6 +76,7 @@ class Attempts:
         found.result, found.agent = made.result, made.agent
         found.attempts.append(replace(made.record, started=stage.started, seconds=stage.seconds()))
         found.files |= made.files
+        found.secrets.append(made.secrets)
         if made.sightings:
             found.see(made.sightings)
         with found.stage("capture", self.runner.system):

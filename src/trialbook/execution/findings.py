@@ -49,7 +49,8 @@ class Findings:
 
     ``result`` and ``change`` are those of the last attempt. ``visible`` has what visible checks
     said after an attempt, by its number; ``patches`` the changes that a first attempt left, by its
-    folder. ``cut_short`` says that the run was stopped while it was open whether another attempt
+    folder. ``secrets`` are the values, by name, that were laid into the home of each attempt.
+    ``cut_short`` says that the run was stopped while it was open whether another attempt
     follows. ``trouble`` is what went wrong on our side, if anything did; ``sightings`` is None
     until something looked for any.
     """
@@ -68,6 +69,7 @@ class Findings:
     visible: dict[int, tuple[Grade, ...]] = field(default_factory=dict)
     patches: dict[str, bytes] = field(default_factory=dict)
     files: dict[str, bytes] = field(default_factory=dict)
+    secrets: list[dict[str, str]] = field(default_factory=list)
     cut_short: bool = False
     sightings: list[Sighting] | None = None
     trouble: str | None = None

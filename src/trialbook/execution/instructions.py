@@ -13,9 +13,10 @@ from pathlib import Path
 
 from trialbook.errors import EnvironmentProblem, Refused
 from trialbook.model.digest import sha256
+from trialbook.model.instructions import WORK_TREE, InstructionsFrom
 from trialbook.model.paths import path_to_text
 from trialbook.model.plan import TakenInstructions
-from trialbook.model.suite import WORK_TREE, InstructionsFrom, SnapshotKind, Task
+from trialbook.model.suite import SnapshotKind, Task
 from trialbook.process import git
 from trialbook.storage.files import fresh_folder
 from trialbook.storage.objects import is_oid

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from trialbook.model.credentials import CredentialFile
 from trialbook.model.escalation import Condition
 from trialbook.model.outcome import Outcome
 from trialbook.model.prices import PriceTable
@@ -184,6 +185,7 @@ class PlannedStage:
     parameters: dict[str, Any]
     readable: tuple[str, ...] = ()
     client_version: str | None = None
+    credential_files: tuple[CredentialFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,6 +234,7 @@ class PlannedConfiguration:
     template: str | None = None
     client_version: str | None = None
     escalation: PlannedEscalation | None = None
+    credential_files: tuple[CredentialFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

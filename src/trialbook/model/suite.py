@@ -7,8 +7,10 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from trialbook.model.credentials import CredentialFile
 from trialbook.model.escalation import Condition
 from trialbook.model.evidence import SightingSeverity
+from trialbook.model.instructions import InstructionsFrom
 from trialbook.model.toolchain import Toolchain
 from trialbook.model.validation import Waiver
 
@@ -237,22 +239,6 @@ class Network:
     refused: str = "flag"
 
 
-WORK_TREE = "."
-"""The revision that means: the files as they are in the work tree now."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InstructionsFrom:
-    """Instruction files taken from a git revision.
-
-    ``repository`` is relative to the suite's folder; None is the repository of the task's snapshot.
-    """
-
-    revision: str
-    paths: tuple[str, ...]
-    repository: str | None = None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Escalation:
     """The one further attempt that a configuration may make in a trial, and when it does.
@@ -279,8 +265,9 @@ class Configuration:
     relative to the suite that is copied beside the workspace for the agent; it may contain
     ``{task}`` and ``{repetition}``. ``gives_reference`` hands the task's reference to the agent:
     only for known-good controls, and said in every report. ``secrets`` are names of environment
-    variables. ``readable`` names files and folders of the host that the agent's client needs, to be
-    read. ``limits`` holds only what the configuration itself gives: see `merge_limits`.
+    variables; ``credential_files`` are laid into the home of the client, and nowhere else.
+    ``readable`` names files and folders of the host that the agent's client needs, to be read.
+    ``limits`` holds only what the configuration itself gives: see `merge_limits`.
     ``escalation`` is the second attempt, if it may make one. ``digests`` maps every file that takes
     part (relative to the ledger's root) to its sha256.
     """
@@ -299,6 +286,7 @@ class Configuration:
     environment: dict[str, str] = field(default_factory=dict)
     pass_environment: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
+    credential_files: tuple[CredentialFile, ...] = ()
     limits: GivenLimits | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
     files: str | None = None

@@ -144,6 +144,7 @@ FIELDS: Mapping[str, Callable[[PlannedConfiguration], object]] = {
     "sandbox": lambda one: one.sandbox,
     "network policy": lambda one: one.network,
     "environment": lambda one: (one.environment, one.pass_environment, one.secrets, one.readable),
+    "credential files": lambda one: one.credential_files,
     "limits": lambda one: one.limits,
     "agent's parameters": lambda one: one.parameters,
     "known answer handed over": lambda one: one.gives_reference,

@@ -168,7 +168,7 @@ def _setup(plan: Plan, name: str) -> dict[str, Any]:
         "approval": planned.approval,
         "sandbox": planned.sandbox,
         "network": f"{network.mode}: {allowed}" if allowed else network.mode,
-        "secrets": list(planned.secrets),
+        "secrets": [*planned.secrets, *(one.source for one in planned.credential_files)],
         "limits": limits_said(planned.limits),
         "parameters": json.dumps(planned.parameters, indent=2, ensure_ascii=False)
         if planned.parameters

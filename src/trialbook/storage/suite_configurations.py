@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from trialbook.formats.document import Document, Pointer
+from trialbook.model.credentials import CredentialFile
 from trialbook.model.hosts import HostError, parse_entry
-from trialbook.model.suite import ALLOW, Configuration, InstructionsFrom, Network
+from trialbook.model.instructions import InstructionsFrom
+from trialbook.model.suite import ALLOW, Configuration, Network
 from trialbook.storage.suite_agents import AgentPart, check_agent, files_folders, owner_of
 from trialbook.storage.suite_escalations import build_escalation, check_escalation
 from trialbook.storage.suite_reading import Reading, below, mapping_of, value_of
@@ -63,6 +65,7 @@ def check_configuration(
         reading.freeze(owner, folder)
     _check_hosts(reading, document)
     _check_reference(reading, document, tasks)
+    _check_credentials(reading, document)
     secrets = value_of(document, ("secrets",), list) or []
     for variable in value_of(document, ("environment",), dict) or {}:
         if variable in secrets:
@@ -101,6 +104,10 @@ def _build(reading: Reading, file: ConfigurationFile) -> Configuration:
         environment=dict(written.get("environment", {})),
         pass_environment=tuple(written.get("pass_environment", ())),
         secrets=tuple(written.get("secrets", ())),
+        credential_files=tuple(
+            CredentialFile(source=one["from"], to=one["to"])
+            for one in written.get("credential_files", ())
+        ),
         limits=dict(written["limits"]) if "limits" in written else None,
         parameters=written.get("with", {}),
         files=written.get("files"),
@@ -142,6 +149,23 @@ def _check_hosts(reading: Reading, document: Document) -> None:
         except HostError as error:
             hint = "write `host`, `host:port`, `*.host:port`, or an address in the usual notation"
             reading.at(document, ("network", "allow", number), str(error), hint)
+
+
+def _check_credentials(reading: Reading, document: Document) -> None:
+    """No two files go to one place, and none below another."""
+    taken: list[str] = []
+    for number, one in enumerate(value_of(document, ("credential_files",), list) or []):
+        to = one.get("to") if isinstance(one, dict) else None
+        if not isinstance(to, str):
+            continue
+        if any(
+            f"{to}/".startswith(f"{other}/") or f"{other}/".startswith(f"{to}/") for other in taken
+        ):
+            message = f"another credential file goes to `{to}`, or above or below it"
+            reading.at(
+                document, ("credential_files", number, "to"), message, "choose another place"
+            )
+        taken.append(to)
 
 
 def _check_plugins(reading: Reading, document: Document, tasks: Sequence[TaskFile]) -> None:

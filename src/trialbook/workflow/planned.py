@@ -74,6 +74,7 @@ def _planned_configuration(
         readable=configuration.readable,
         taken=next((start.taken for start in starts.values() if start.taken), None),
         template=configuration.template,
+        credential_files=configuration.credential_files,
     )
 
 
@@ -103,6 +104,7 @@ def _planned_escalation(
             parameters=to.parameters,
             readable=to.readable,
             client_version=clients.get(to.name),
+            credential_files=to.credential_files,
         ),
     )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from trialbook.errors import EnvironmentProblem, UserError
+from trialbook.execution.credentials import check_credential_files
 from trialbook.execution.prepare import Start
 from trialbook.model.digest import digest_of_files
 from trialbook.model.lock import Difference
@@ -270,9 +271,11 @@ def check_secrets(configurations: Iterable[Configuration], system: System) -> No
     """Make sure that every secret is there, and can be kept out of the ledger.
 
     Raises:
-        UserError: one is not set, or too short to be told from ordinary text.
+        UserError: one is not set, too short to be told from ordinary text, or in a file that is
+            not there or of another form.
     """
     stages = [stage for configuration in configurations for stage in configuration.stages]
+    check_credential_files(stages, system)
     named = {name for stage in stages for name in stage.secrets}
     short = [name for name in sorted(named) if 0 < len(system.environ.get(name, "")) < SHORTEST]
     if short:

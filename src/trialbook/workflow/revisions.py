@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from trialbook.errors import UserError
+from trialbook.model.instructions import WORK_TREE
 from trialbook.model.plan import PlannedConfiguration
-from trialbook.model.suite import WORK_TREE, Configuration, Suite
+from trialbook.model.suite import Configuration, Suite
 
 BASE, HEAD = "base", "head"
 """The names of the two configurations that are made."""

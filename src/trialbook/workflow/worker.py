@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from trialbook.api import ChangedFile, Grade, GradeStatus
 from trialbook.execution.change import Change
 from trialbook.execution.classify import LIMIT_OUTCOMES, class_of
+from trialbook.execution.credentials import known_credentials, with_values
 from trialbook.execution.findings import Findings, Subject
 from trialbook.execution.launch import Launcher
 from trialbook.execution.room import secrets_of
@@ -105,7 +107,7 @@ class TrialWorker:
         *,
         graded_anyway: bool,
     ) -> TrialBundle:
-        keeper = keeper_for(spec, self._system)
+        keeper = keeper_for(spec, self._system, found.secrets)
         patch = None if found.change is None else found.change.patch
         kept = keeper.keep(found.files, patch, found.grades)
         attempts = tuple(_attempt(one, found, keeper, kept) for one in found.attempts)
@@ -132,11 +134,18 @@ class TrialWorker:
         return keeper.bundle(record, kept)
 
 
-def keeper_for(spec: TrialSpec, system: System) -> Keeper:
-    """Takes out of a trial's files what is secret, and cuts what is too long."""
+def keeper_for(spec: TrialSpec, system: System, laid: Iterable[Mapping[str, str]] = ()) -> Keeper:
+    """Takes out of a trial's files what is secret, and cuts what is too long.
+
+    ``laid`` are values from credential files as they were when attempts got them: a client of the
+    operator's may write such a file anew at any time.
+    """
     secrets: dict[str, str] = {}
     for stage in spec.configuration.stages:
         secrets |= secrets_of(stage, system.environ)
+        secrets = with_values(secrets, known_credentials(stage, system))
+    for values in laid:
+        secrets = with_values(secrets, values)
     scan = Scanner(Path(spec.cache) / "scanner") if installed_scanner() else None
     return Keeper(secrets, spec.artifacts, scan)
 
