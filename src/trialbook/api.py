@@ -320,6 +320,9 @@ class Grader(Protocol):
 
     ``parameters`` is a JSON Schema for the grader's entry in a task; a string written there means
     the mapping ``{shorthand: <string>}``.
+
+    A grader may also have ``visible = True``: agents may know its questions and answers, so that
+    they may decide whether a workflow makes a second attempt. None of its files may be private.
     """
 
     name: str

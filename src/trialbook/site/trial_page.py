@@ -110,10 +110,7 @@ def page_of_trial(run: RunRef, summary: Summary, files: TrialFiles) -> Page:
         "workspace": plain(trial.workspace) if trial.workspace else None,
         "usage": _usage(trial),
         "attempts": [_attempt(plain(attempt)) for attempt in trial.attempts],
-        "workflow": [
-            {"title": title, "rows": [[name.capitalize(), value] for name, value in rows]}
-            for title, rows in attempts_said(trial)
-        ],
+        "workflow": _workflow(trial),
         "started": when(trial.started),
         "stages": [
             {"name": words(stage.name), "took": duration(stage.seconds)} for stage in trial.stages
@@ -292,6 +289,14 @@ def _usage(trial: Trial) -> list[dict[str, str]]:
     if unknown:
         known["not known"] = ", ".join(unknown)
     return [{"name": name, "value": value} for name, value in known.items()]
+
+
+def _workflow(trial: Trial) -> list[dict[str, Any]]:
+    """What each attempt ran, came to and cost, where a trial may have two."""
+    return [
+        {"title": title, "rows": [[name.capitalize(), value] for name, value in rows]}
+        for title, rows in attempts_said(trial)
+    ]
 
 
 def _attempt(attempt: dict[str, Any]) -> dict[str, Any]:
