@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from trialbook.model.outcome import Outcome
+from trialbook.model.plan import Plan
 from trialbook.model.trial import Trial
 from trialbook.reporting.results import RunResults
 from trialbook.reporting.summary import AMOUNT
@@ -18,6 +19,7 @@ from trialbook.reporting.summary import spend as spend_by_basis
 from trialbook.stats.cost import Ratio, TaskSpend, cost_per_accepted
 from trialbook.stats.spread import Spread, Value, spread
 
+_HOUR = 60
 _LIMITED = frozenset({Outcome.AGENT_TIMEOUT, Outcome.BUDGET_EXHAUSTED})
 
 
@@ -28,7 +30,9 @@ class Cost:
     ``spend`` is None unless every trial's cost is known on one ``basis``. ``per_accepted`` is the
     spend for each accepted slot with its interval over tasks; None too when nothing was accepted.
     ``unaided`` are the accepted slots in which nobody stepped in, ``minutes`` those that people
-    spent on its trials. The spreads are over all its trials;
+    spent on its trials. ``reviews`` and ``review_minutes`` are what people did who reviewed them,
+    and ``review_usd`` what that cost, if the plan says what an hour costs: no other amount has it
+    in it. The spreads are over all its trials;
     a trial that a limit stopped took at least what it took.
     """
 
@@ -44,6 +48,9 @@ class Cost:
     seconds: Spread | None
     tokens: Spread | None
     usd: Spread | None
+    reviews: int = 0
+    review_minutes: float = 0.0
+    review_usd: Decimal | None = None
 
 
 def costs(results: RunResults) -> tuple[Cost, ...]:
@@ -69,6 +76,8 @@ def _cost(results: RunResults, name: str) -> Cost:
         for cell in cells
         if cell.trials and cell.trials[0].outcome is Outcome.ACCEPTED
     ]
+    reviewed = [one for trial in trials if (one := results.standing(trial).reviewed) is not None]
+    review_minutes = sum(one.minutes for one in reviewed)
     return Cost(
         configuration=name,
         basis=known[0].basis if whole else None,
@@ -82,7 +91,16 @@ def _cost(results: RunResults, name: str) -> Cost:
         seconds=_spread(trials, _seconds),
         tokens=_spread(trials, lambda trial: trial.usage.tokens),
         usd=_spread(trials, _dollars),
+        reviews=sum(len(one.reviews) for one in reviewed),
+        review_minutes=review_minutes,
+        review_usd=review_usd(results.plan, review_minutes),
     )
+
+
+def review_usd(plan: Plan, minutes: float) -> Decimal | None:
+    """What minutes of reviewers cost; None if the plan does not say what an hour costs."""
+    rate = plan.judgement.usd_per_hour if plan.judgement is not None else None
+    return None if rate is None else Decimal(str(round(minutes * rate / _HOUR, 2)))
 
 
 def _spread(trials: Sequence[Trial], of: Callable[[Trial], float | None]) -> Spread | None:

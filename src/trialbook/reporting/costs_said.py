@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import Decimal
 
-from trialbook.reporting.costs import Cost
+from trialbook.reporting.costs import Cost, review_usd
+from trialbook.reporting.results import RunResults
 from trialbook.reporting.wording import duration, money, number_of, number_of_minutes
 from trialbook.stats.spread import Spread, Value
 
@@ -17,6 +18,7 @@ COSTS_HEAD = (
     "tokens",
     "cost of a trial",
     "people",
+    "review",
 )
 
 
@@ -30,6 +32,7 @@ def cost_row(cost: Cost) -> list[str]:
         _spread(cost.tokens, _count),
         _spread(cost.usd, dollars),
         people(cost),
+        review(cost),
     ]
 
 
@@ -48,6 +51,35 @@ def per_accepted(cost: Cost) -> str:
             f"{interval.confidence:.3g}"
         )
     return said + ")"
+
+
+def review(cost: Cost) -> str:
+    """How many reviews there are, how long they took, and what that cost, if that is known."""
+    if not cost.reviews:
+        return "none"
+    minutes = number_of_minutes(round(cost.review_minutes, 1))
+    said = f"{number_of(cost.reviews, 'review')}, {minutes}"
+    return said if cost.review_usd is None else f"{said}, {money(cost.review_usd)}"
+
+
+def review_line(results: RunResults) -> str:
+    """What reviewing took in all, in one or two sentences; empty if nobody is asked."""
+    judgement = results.plan.judgement
+    if judgement is None:
+        return ""
+    known = [one.reviewed for one in results.standings.values() if one.reviewed is not None]
+    if any(one.sealed for one in known) or not any(one.reviews for one in known):
+        return "Reviews by people are not in yet; their time is not known."
+    minutes = sum(one.minutes for one in known) + results.elsewhere_minutes
+    said = f"People reviewed for {number_of_minutes(round(minutes, 1))}"
+    if results.elsewhere_minutes:
+        elsewhere = number_of_minutes(round(results.elsewhere_minutes, 1))
+        said += f", {elsewhere} of that on controls and repeats, which belong to no configuration"
+    usd = review_usd(results.plan, minutes)
+    if usd is None:
+        return f"{said}. No amount of money has that in it."
+    rate = money(Decimal(str(judgement.usd_per_hour)))
+    return f"{said}: {money(usd)} at {rate} an hour. No other amount has that in it."
 
 
 def people(cost: Cost) -> str:

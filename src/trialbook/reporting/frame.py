@@ -43,7 +43,7 @@ NUMBERS = (
     "turns",
     "interventions",
 )
-DECIMALS = ("cost_usd", "intervention_minutes")
+DECIMALS = ("cost_usd", "intervention_minutes", "review_minutes")
 TIMES = ("started", "finished")
 
 

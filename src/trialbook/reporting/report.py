@@ -13,7 +13,7 @@ from trialbook.reporting.attempts import attempts_section
 from trialbook.reporting.breakdown import breakdown
 from trialbook.reporting.checks import check_counts
 from trialbook.reporting.costs import costs
-from trialbook.reporting.costs_said import COSTS_HEAD, cost_row
+from trialbook.reporting.costs_said import COSTS_HEAD, cost_row, review_line
 from trialbook.reporting.expected import as_expected, said
 from trialbook.reporting.markdown import code, prose, table
 from trialbook.reporting.notices import notices
@@ -242,6 +242,8 @@ def _spend(results: RunResults) -> Iterator[str]:
         "Medians with quartiles and the largest, over all trials. `>` marks a value that a limit "
         "cut short. Time is that of the agent's work.\n"
     )
+    if line := review_line(results):
+        yield f"{line}\n"
 
 
 def amount_said(entry: Spend) -> str:

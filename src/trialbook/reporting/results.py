@@ -25,7 +25,7 @@ from trialbook.model.usage import Usage
 from trialbook.reporting.summary import AMOUNT, Cell, Summary, summarise
 from trialbook.reporting.wording import NOT_RUN_MEANING, nature_label
 from trialbook.storage.corrections import grades as standing_grades
-from trialbook.storage.corrections import incidents, regrades, standings
+from trialbook.storage.corrections import incidents, regrades, reviews_of, standings
 from trialbook.storage.reader import Reader, RunRef
 
 COLUMNS = (
@@ -77,6 +77,8 @@ COLUMNS = (
     "interventions",
     "intervention_minutes",
     "rescued",
+    "review_verdict",
+    "review_minutes",
 )
 """The columns of ``results.csv``, in order. An empty cell is *not known* or *not applicable*."""
 
@@ -90,7 +92,8 @@ class RunResults:
     """Everything that a report of one run is made from; ``grades`` by the trial's path.
 
     ``trials`` are as they count: amendments and later grades are in their outcomes. ``standings``
-    (by the trial's path) know what was recorded, and what changed it.
+    (by the trial's path) know what was recorded, and what changed it. ``elsewhere_minutes`` went
+    into reviews of controls and repeats.
     """
 
     plan: Plan
@@ -99,6 +102,7 @@ class RunResults:
     standings: Mapping[str, Standing] = field(default_factory=dict)
     incidents: tuple[Incident, ...] = ()
     regrades: tuple[Regrade, ...] = ()
+    elsewhere_minutes: float = 0.0
     _summary: list[Summary] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @property
@@ -146,6 +150,7 @@ def load_results(reader: Reader, run: RunRef) -> RunResults:
         RecordError: a record that cannot be read.
     """
     found = {one.record.path: one for one in standings(reader, run)}
+    people = reviews_of(reader, run)
     return RunResults(
         plan=reader.plan(run),
         trials=tuple(one.trial for one in found.values()),
@@ -153,6 +158,7 @@ def load_results(reader: Reader, run: RunRef) -> RunResults:
         standings=found,
         incidents=incidents(reader, run),
         regrades=regrades(reader, run),
+        elsewhere_minutes=0.0 if people is None else people.minutes_elsewhere(),
     )
 
 
@@ -276,7 +282,17 @@ def _corrections(standing: Standing) -> dict[str, str]:
         "interventions": str(len(standing.interventions)),
         "intervention_minutes": f"{minutes:g}",
         "rescued": _yes(standing.rescued),
+        **_reviewed(standing),
     }
+
+
+def _reviewed(standing: Standing) -> dict[str, str]:
+    """What people who review came to, and their minutes; empty while that is not known."""
+    reviewed = standing.reviewed
+    if reviewed is None or not reviewed.reviews:
+        return {}
+    verdict = reviewed.verdict or reviewed.agreed.value
+    return {"review_verdict": verdict, "review_minutes": f"{round(reviewed.minutes, 1):g}"}
 
 
 def grades_line(trial: Trial) -> str:
