@@ -8,7 +8,7 @@ import pytest
 from tests.recorded import full_ledger
 
 from trialbook.reporting.frame import DECIMALS, NUMBERS, TIMES, TRUTHS, results_frame
-from trialbook.reporting.results import COLUMNS
+from trialbook.reporting.results import COLUMNS, OPINION_COLUMNS
 
 if os.environ.get("CI") != "true":
     pytest.importorskip("pandas")
@@ -20,7 +20,7 @@ def frame(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def test_every_trial_is_a_row_with_the_columns_of_the_table(frame: Any) -> None:
-    assert list(frame.columns) == list(COLUMNS)
+    assert list(frame.columns) == [*COLUMNS, *OPINION_COLUMNS]
     drift = frame[frame.run.str.startswith("20261130")]
     accepted = drift[drift.accepted].groupby("configuration").size()
     assert accepted["baseline"] == 9
@@ -36,7 +36,7 @@ def test_columns_have_their_kinds(frame: Any) -> None:
     assert {str(frame[name].dtype) for name in NUMBERS} == {"Int64"}
     assert {str(frame[name].dtype) for name in DECIMALS} == {"Float64"}
     assert all("UTC" in str(frame[name].dtype) for name in TIMES)
-    assert set(TRUTHS + NUMBERS + DECIMALS + TIMES) <= set(COLUMNS)
+    assert set(TRUTHS + NUMBERS + DECIMALS + TIMES) <= set(COLUMNS + OPINION_COLUMNS)
 
 
 def test_one_run_of_several(tmp_path: Path) -> None:

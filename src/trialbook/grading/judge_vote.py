@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from trialbook.api import AgentEnd, AgentResult, JudgeReply, Trouble, Usage, added
-from trialbook.errors import EnvironmentProblem, TrialbookError
+from trialbook.errors import EnvironmentProblem, ExitCode, TrialbookError
 from trialbook.formats.visible import visible_line
 from trialbook.grading.judge_answer import answer_problems, vote_of
 from trialbook.grading.judge_diff import ShownDiff
@@ -19,11 +19,17 @@ Ask = Callable[[str, Mapping[str, Any]], JudgeReply]
 """Asks the judge's client a prompt, for a value of a schema, in a context of its own."""
 
 _MOST_SAID = 400
+_GO_ON = "what was judged is kept; the same command goes on from there"
 _NO_SECOND_TRY = frozenset({AgentEnd.TIMED_OUT, AgentEnd.BUDGET, AgentEnd.VIOLATION})
 
 
 class Cancelled(TrialbookError):
-    """The judging was stopped while a judge was at work."""
+    """The judging was stopped by a person."""
+
+    exit_code = ExitCode.INTERRUPTED
+
+    def __init__(self) -> None:
+        super().__init__("the judging was stopped", hint=_GO_ON)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,13 +82,13 @@ def vote(question: Question, ask: Ask) -> JudgeVote:
 def _need_answerable(result: AgentResult) -> None:
     """Stop where nothing was measured: the judge was not in a position to answer."""
     if result.end is AgentEnd.CANCELLED:
-        raise Cancelled("the judging was stopped")
+        raise Cancelled
     # A prompt that the model does not take is a matter of this diff alone.
     in_trouble = result.trouble not in (None, Trouble.REQUEST)
     if in_trouble or result.end in (AgentEnd.ENVIRONMENT, AgentEnd.OUTAGE):
         raise EnvironmentProblem(
             f"the judge cannot be asked: {result.message}",
-            hint="what was judged is kept; the same command goes on from there",
+            hint=_GO_ON,
         )
 
 

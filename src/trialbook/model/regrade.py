@@ -19,11 +19,15 @@ from dataclasses import dataclass, field
 
 from trialbook.model.outcome import Outcome
 from trialbook.model.trial import GradeSummary
+from trialbook.model.trust import TrustLevel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegradedGrade:
-    """A grade in one line. ``file`` is its path in the trial's folder."""
+    """A grade in one line. ``file`` is its path in the trial's folder.
+
+    ``verdict`` and ``trust`` are a judge's; None in the grade of any other grader.
+    """
 
     grader: str
     version: str
@@ -33,6 +37,8 @@ class RegradedGrade:
     total: int
     sha256: str
     file: str
+    verdict: str | None = None
+    trust: TrustLevel | None = None
 
     @property
     def summary(self) -> GradeSummary:

@@ -12,7 +12,7 @@ from trialbook.model.amendment import (
     correction_problem,
 )
 from trialbook.model.outcome import Outcome
-from trialbook.model.regrade import RegradedTrial
+from trialbook.model.regrade import RegradedGrade, RegradedTrial
 from trialbook.model.review import Reviewed
 from trialbook.model.trial import Trial
 
@@ -25,7 +25,7 @@ class Standing:
     differs. ``grade_files`` says where each of its grades is, in the trial's folder. ``regrade`` is
     the generation that the grades come from; None for the record's own. ``amendments`` are in order
     of time. ``reviewed`` is what people make of it; None if nobody is asked. ``unreviewed`` is the
-    outcome without them, where they changed it.
+    outcome without them, where they changed it. ``judged`` are the judges' grades that stand.
     """
 
     record: Trial
@@ -35,6 +35,7 @@ class Standing:
     amendments: tuple[Amendment, ...] = ()
     reviewed: Reviewed | None = None
     unreviewed: Outcome | None = None
+    judged: tuple[RegradedGrade, ...] = ()
 
     @property
     def changed(self) -> bool:
@@ -114,6 +115,7 @@ def standing_of(
         grade_files=files,
         regrade=regrade if regraded is not None else None,
         amendments=ordered,
+        judged=tuple(one for one in regraded.grades if one.trust is not None) if regraded else (),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from trialbook.model.deciding import is_judge
 from trialbook.model.grade import Check, Grade, Severity
 from trialbook.model.trial import Trial
 from trialbook.reporting.results import RunResults
@@ -68,7 +69,8 @@ def _counting(results: RunResults) -> Iterable[tuple[Trial, Grade]]:
     for cell in results.summary.cells.values():
         if cell.last is not None:
             for grade in results.grades.get(cell.last.path, ()):
-                yield cell.last, grade
+                if not is_judge(grade.grader):
+                    yield cell.last, grade
 
 
 def _tally(passed: list[bool]) -> Tally:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trialbook.errors import EnvironmentProblem
-from trialbook.reporting.results import COLUMNS, load_results, rows
+from trialbook.reporting.results import COLUMNS, OPINION_COLUMNS, load_results, rows
 from trialbook.storage.reader import Reader
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ TRUTHS = (
     "graded_anyway",
     "isolated",
     "rescued",
+    "tests_pass",
+    "would_merge",
 )
 NUMBERS = (
     "protocol",
@@ -73,7 +75,7 @@ def results_frame(ledger: Path | str, *runs: str) -> pd.DataFrame:
         ]
     finally:
         reader.close()
-    frame = pd.DataFrame(found, columns=list(COLUMNS)).replace("", pd.NA)
+    frame = pd.DataFrame(found, columns=[*COLUMNS, *OPINION_COLUMNS]).replace("", pd.NA)
     for name in TRUTHS:
         frame[name] = frame[name].map({"yes": True, "no": False}).astype("boolean")
     for name in NUMBERS:

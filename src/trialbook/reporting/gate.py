@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from trialbook.model.deciding import is_judge
 from trialbook.model.grade import Grade, GradeStatus, Severity
 from trialbook.reporting.arms import Arm
 from trialbook.reporting.comparison import not_ready
@@ -103,7 +104,8 @@ def _trials(arm: Arm) -> Iterator[tuple[str, tuple[Grade, ...]]]:
         for slot, cell in run.summary.cells.items():
             last = cell.last
             if slot.configuration == arm.name and last is not None and last.outcome.valid:
-                yield slot.task, run.grades.get(last.path, ())
+                grades = run.grades.get(last.path, ())
+                yield slot.task, tuple(one for one in grades if not is_judge(one.grader))
 
 
 def _score(grades: Sequence[Grade]) -> Fraction:

@@ -24,6 +24,7 @@ from trialbook.reporting.report_decision import (
     comparison_section,
     reliability,
 )
+from trialbook.reporting.report_opinions import opinion_section
 from trialbook.reporting.report_sightings import sighting_section
 from trialbook.reporting.results import RunResults, load_results
 from trialbook.reporting.summary import ChecksCount, ConfigurationSummary, Spend, Summary
@@ -62,6 +63,7 @@ def render_report(results: RunResults) -> bytes:
         *_notices(results),
         "## Accepted\n",
         *_accepted(summary),
+        *opinion_section(results),
         *reliability(results),
         *comparison_section(results, decided),
         *_checks(summary),

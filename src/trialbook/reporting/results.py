@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import repeat
 
 from trialbook.formats.visible import visible_line
+from trialbook.model.deciding import is_judge
 from trialbook.model.grade import Grade, GradeStatus
 from trialbook.model.incident import Incident
 from trialbook.model.outcome import NOT_RUN
@@ -22,6 +23,7 @@ from trialbook.model.regrade import Regrade
 from trialbook.model.standing import Standing, standing_of
 from trialbook.model.trial import Trial
 from trialbook.model.usage import Usage
+from trialbook.reporting.opinions import TESTS, has_opinions, opinions_of
 from trialbook.reporting.summary import AMOUNT, Cell, Summary, summarise
 from trialbook.reporting.wording import NOT_RUN_MEANING, nature_label
 from trialbook.storage.corrections import grades as standing_grades
@@ -77,10 +79,18 @@ COLUMNS = (
     "interventions",
     "intervention_minutes",
     "rescued",
+)
+"""The columns of ``results.csv``, in order. An empty cell is *not known* or *not applicable*."""
+
+OPINION_COLUMNS = (
+    "tests_pass",
+    "would_merge",
+    "would_merge_by",
+    "judges",
     "review_verdict",
     "review_minutes",
 )
-"""The columns of ``results.csv``, in order. An empty cell is *not known* or *not applicable*."""
+"""More columns, at the end, of a run that somebody judges or was meant to; others keep theirs."""
 
 _UNPLANNED = ""
 # What a spreadsheet takes for a formula when a cell begins with it.
@@ -171,10 +181,12 @@ def results_csv(
     it where a spreadsheet would take it for a formula. ``summary`` is that of the same trials, if
     it is at hand.
     """
+    given = [one if isinstance(one, Standing) else standing_of(one) for one in trials]
+    columns = COLUMNS + (OPINION_COLUMNS if has_opinions(plan, given) else ())
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(map(row.get, COLUMNS, repeat("")) for row in rows(plan, trials, summary))
+    writer.writerow(columns)
+    writer.writerows(map(row.get, columns, repeat("")) for row in rows(plan, given, summary))
     return out.getvalue().encode()
 
 
@@ -244,7 +256,11 @@ def _identity(plan: Plan, slot: SlotKey) -> dict[str, str]:
 def _trial_row(plan: Plan, standing: Standing) -> dict[str, str]:
     trial = standing.trial
     change = trial.change
-    graded = [grade for grade in trial.grades if grade.status == GradeStatus.GRADED]
+    graded = [
+        grade
+        for grade in trial.grades
+        if grade.status == GradeStatus.GRADED and not is_judge(grade.grader)
+    ]
     return (
         _identity(plan, trial.slot)
         | {
@@ -269,7 +285,22 @@ def _trial_row(plan: Plan, standing: Standing) -> dict[str, str]:
         }
         | _usage(trial.usage)
         | _corrections(standing)
+        | _opinions(standing)
     )
+
+
+def _opinions(standing: Standing) -> dict[str, str]:
+    """Whether tests pass, and whether somebody would merge: never one number."""
+    if not standing.judged and standing.reviewed is None:
+        tests = next((one for one in standing.trial.grades if one.grader == TESTS), None)
+        return {"tests_pass": _answer(None if tests is None else tests.accepted)}
+    found = opinions_of(standing)
+    return {
+        "tests_pass": _answer(found.tests_pass),
+        "would_merge": _answer(found.would_merge),
+        "would_merge_by": found.by,
+        "judges": "; ".join(one.said for one in found.judges),
+    }
 
 
 def _corrections(standing: Standing) -> dict[str, str]:
@@ -301,6 +332,7 @@ def grades_line(trial: Trial) -> str:
         f"{visible_line(grade.grader)} {_said(grade.status, grade.accepted)} "
         f"{grade.passed}/{grade.total}"
         for grade in trial.grades
+        if not is_judge(grade.grader)
     ]
     return "; ".join(said)
 
@@ -331,6 +363,10 @@ def _usage(usage: Usage) -> dict[str, str]:
 
 def _number(value: int | None) -> str:
     return "" if value is None else str(value)
+
+
+def _answer(value: bool | None) -> str:  # noqa: FBT001 - as below
+    return "" if value is None else _yes(value)
 
 
 def _yes(value: bool) -> str:  # noqa: FBT001 - a truth value to its word

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import combinations
 
+from trialbook.model.deciding import is_judge
 from trialbook.model.grade import GradeStatus
 from trialbook.model.outcome import NOT_RUN
 from trialbook.model.plan import Plan, SlotKey
@@ -180,7 +181,8 @@ def _checks(
 ) -> Iterable[ChecksCount]:
     """Per grader and repetition, from the trial at the end of each slot's chain."""
     last = [(chain.slot, by_slot[chain.slot][-1:]) for chain in slots]
-    graders = sorted({grade.grader for _, ended in last for t in ended for grade in t.grades})
+    asked = {grade.grader for _, ended in last for t in ended for grade in t.grades}
+    graders = sorted(name for name in asked if not is_judge(name))
     for grader in graders:
         for repetition in sorted({slot.repetition for slot, _ in last}):
             turn = [ended for slot, ended in last if slot.repetition == repetition]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from trialbook.model.deciding import is_judge
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import SlotKey
 from trialbook.model.trial import GradeSummary, Trial
@@ -116,5 +117,6 @@ def _row(trial: Trial | _Recorded, recorded: Outcome) -> TrialRow:
         grades=tuple(
             GradeRow(grade.grader, grade.status, grade.accepted, grade.passed, grade.total)
             for grade in trial.grades
+            if not is_judge(grade.grader)
         ),
     )

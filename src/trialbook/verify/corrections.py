@@ -13,7 +13,7 @@ from trialbook.model.evidence import violations
 from trialbook.model.generation import Generation
 from trialbook.model.grade import Grade
 from trialbook.model.outcome import Outcome
-from trialbook.model.regrade import Regrade, RegradedTrial
+from trialbook.model.regrade import Regrade, RegradedGrade, RegradedTrial
 from trialbook.model.runfiles import (
     GENERATION,
     FileKind,
@@ -168,7 +168,7 @@ class CorrectionCheck:
             grade = read_record(Grade, data, path, self._findings)
             if grade is None:
                 continue
-            problem = grade_problem(use.summary, grade, sha256(data))
+            problem = grade_problem(use.summary, grade, sha256(data)) or _judge_problem(use, grade)
             if problem:
                 self._fault(Code.GRADE_DIFFERS, problem, path)
             grades[use.grader] = grade
@@ -231,3 +231,12 @@ class CorrectionCheck:
 
     def _fault(self, code: Code, detail: str, path: str) -> None:
         self._findings.fault(code, detail, path=path)
+
+
+def _judge_problem(use: RegradedGrade, grade: Grade) -> str | None:
+    """Where the line on a judge's grade says something else than the grade, or None."""
+    judgement = grade.judgement
+    said = (None, None) if judgement is None else (judgement.verdict, judgement.trust)
+    if (use.verdict, use.trust) == said:
+        return None
+    return f"the judge says {said[0]} at trust {said[1]}, recorded is {use.verdict} at {use.trust}"

@@ -37,6 +37,8 @@ class PlacedGrade:
             total=grade.total,
             sha256=self.sha256,
             file=self.file,
+            verdict=grade.judgement.verdict if grade.judgement else None,
+            trust=grade.judgement.trust if grade.judgement else None,
         )
 
 

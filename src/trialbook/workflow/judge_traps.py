@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from trialbook.errors import UserError
+from trialbook.errors import TrialbookError, UserError
 from trialbook.execution.asking import configuration_of
 from trialbook.execution.room import secrets_of
 from trialbook.grading.judge_diff import show_diff
@@ -21,6 +21,7 @@ from trialbook.model.judgement import JudgeIdentity, Trusted
 from trialbook.model.suite import ArtifactPolicy
 from trialbook.storage.rooms import rooms
 from trialbook.workflow.grade_again import GradingBench
+from trialbook.workflow.interrupt import stop_on_signals
 from trialbook.workflow.judge_setup import ReadyJudge, ready_judge, used_rubric
 from trialbook.workflow.keeping import Keeper
 
@@ -76,9 +77,12 @@ def try_judge(bench: GradingBench, judge: str, rubric: str | None, jobs: int) ->
         ready = ready_judge(bench, judge, used, work, cancel)
         pool = ThreadPoolExecutor(jobs)
         try:
-            grades = list(pool.map(lambda trap: _judged(bench, ready, trap), traps()))
-        except BaseException:
+            with stop_on_signals(cancel):
+                grades = list(pool.map(lambda trap: _judged(bench, ready, trap), traps()))
+        except BaseException as error:
             cancel.set()
+            if isinstance(error, TrialbookError):
+                error.hint = "nothing is kept of trying a judge"
             raise
         finally:
             pool.shutdown(cancel_futures=True)

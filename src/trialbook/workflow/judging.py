@@ -18,7 +18,7 @@ from trialbook.execution.room import secrets_of
 from trialbook.grading.judge_diff import show_diff
 from trialbook.grading.judge_grade import Panel, grade_of, refused, with_trust
 from trialbook.grading.judge_planted import planted_in
-from trialbook.grading.judge_vote import Question, vote
+from trialbook.grading.judge_vote import Cancelled, Question, vote
 from trialbook.model.digest import sha256
 from trialbook.model.family import same_family
 from trialbook.model.generation import Generation
@@ -42,6 +42,7 @@ from trialbook.system import timestamp
 from trialbook.workflow.authorship import author_of
 from trialbook.workflow.grade_again import JUDGED, GradingBench
 from trialbook.workflow.grade_differences import Again, PlacedGrade, differences, settled
+from trialbook.workflow.interrupt import stop_on_signals
 from trialbook.workflow.journal import Journal
 from trialbook.workflow.judge_setup import ReadyJudge, ready_judge, used_rubric
 from trialbook.workflow.judged_so_far import JudgedSoFar
@@ -226,10 +227,11 @@ class _Judging:
         found: list[Again] = []
         pool = ThreadPoolExecutor(self._request.jobs)
         try:
-            judged = pool.map(lambda one: self._one(ready, panel, one), stored)
-            for number, one in enumerate(judged, 1):
-                found.append(one)
-                self._bench.tell(f"[{number}/{len(stored)}] {one.path}: {_summed_up(one)}")
+            with stop_on_signals(self._cancel):
+                judged = pool.map(lambda one: self._one(ready, panel, one), stored)
+                for number, one in enumerate(judged, 1):
+                    found.append(one)
+                    self._bench.tell(f"[{number}/{len(stored)}] {one.path}: {_summed_up(one)}")
         except BaseException:
             self._cancel.set()
             raise
@@ -254,6 +256,8 @@ class _Judging:
         )
         grade = self._so_far.grade(*key)
         if grade is None:
+            if self._cancel.is_set():
+                raise Cancelled
             grade, problem = self._clean(ready, self._judged(ready, panel, stored))
             if problem:
                 return replace(again, because=problem)

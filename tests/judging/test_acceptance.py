@@ -1,0 +1,166 @@
+"""Judges and people in an acceptance policy: who decides, and what is said until then."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conftest import git, trialbook, write_files
+from tests.judging.conftest import MERGE, REJECT, RUBRIC, Judges, judged
+
+GOOD, BAD = "first/good/r1", "first/bad/r1"
+
+
+def accepts(ledger: Path, expression: str) -> None:
+    suite = ledger / "suites/mini/suite.yaml"
+    text = suite.read_text().partition("accept:")[0]
+    suite.write_text(f"{text}accept: {expression}\n")
+
+
+def outcomes(ledger: Path) -> dict[str, tuple[str, str]]:
+    (folder,) = (ledger / "runs/mini").iterdir()
+    found = {}
+    for trial in (GOOD, BAD):
+        done = trialbook(ledger, "show", f"{folder.name}/{trial}", "--json")
+        standing: dict[str, Any] = json.loads(done.stdout)["standing"]
+        found[trial] = standing["outcome"], standing["reason"]
+    return found
+
+
+@pytest.fixture
+def waiting(ledger: Path, judge_named: Judges) -> str:
+    """A run that a judge has a say in, by its policy."""
+    judge_named("strict", REJECT)
+    write_files(ledger, {"rubrics/merge/v1.md": RUBRIC})
+    accepts(ledger, "checks and judge-strict:merge")
+    git(ledger, "add", "-A")
+    git(ledger, "commit", "-qm", "a judge")
+    trialbook(ledger, "eval", "mini", "-t", "first", "-r", "1")
+    (folder,) = (ledger / "runs/mini").iterdir()
+    return folder.name
+
+
+def calibrated(ledger: Path, identity: str, level: str, created: str) -> None:
+    name = "20261130T120000Z-0a0b0c"
+    record = {"id": name, "created": created, "judge": identity, "level": level}
+    write_files(ledger, {f"rubrics/merge/calibrations/{name}.json": json.dumps(record)})
+
+
+@pytest.mark.slow
+def test_a_trial_waits_for_its_judge_and_what_tests_reject_does_not(
+    ledger: Path, waiting: str
+) -> None:
+    found = outcomes(ledger)
+    assert found[GOOD] == ("needs_review", "checks 2/2; judge-strict has not judged it")
+    assert found[BAD][0] == "rejected"
+    assert "judge" not in found[BAD][1]
+    trialbook(ledger, "verify")
+
+
+@pytest.mark.slow
+def test_a_judge_decides_only_while_it_is_trusted_that_far(ledger: Path, waiting: str) -> None:
+    first = judged(ledger, waiting, "strict")
+    found = outcomes(ledger)
+    assert found[GOOD][0] == "needs_review"
+    assert found[GOOD][1].endswith(
+        "judge-strict REJECT, which does not count while the judge is uncalibrated"
+    )
+    assert found[BAD][0] == "rejected"
+    identity = first["judge"]["sha256"]
+    for level, created, outcome in (
+        ("advisory", "2026-11-30T12:00:00.000Z", "needs_review"),
+        ("gating", "2026-01-01T12:00:00.000Z", "needs_review"),  # too long ago
+        ("gating", "2026-11-30T12:00:00.000Z", "rejected"),
+    ):
+        calibrated(ledger, identity, level, created)
+        again = judged(ledger, waiting, "strict")
+        assert again["taken_over"] == 2  # nobody was asked again
+        assert outcomes(ledger)[GOOD][0] == outcome
+        trialbook(ledger, "verify")
+    assert outcomes(ledger)[GOOD] == ("rejected", "checks 2/2; judge-strict REJECT")
+
+
+@pytest.mark.slow
+def test_another_judge_of_the_name_is_trusted_with_nothing(
+    ledger: Path, waiting: str, judge_named: Judges
+) -> None:
+    first = judged(ledger, waiting, "strict")
+    calibrated(ledger, first["judge"]["sha256"], "gating", "2026-11-30T12:00:00.000Z")
+    judged(ledger, waiting, "strict")
+    assert outcomes(ledger)[GOOD][0] == "rejected"
+    judge_named("strict", MERGE)
+    found = judged(ledger, waiting, "strict")
+    assert found["trust"]["level"] == "uncalibrated"
+    assert outcomes(ledger)[GOOD][0] == "needs_review"
+    trialbook(ledger, "verify")
+
+
+@pytest.mark.slow
+def test_a_judge_that_fails_leaves_the_trial_waiting(
+    ledger: Path, waiting: str, judge_named: Judges
+) -> None:
+    judge_named("strict", "sys.exit(1)")
+    judged(ledger, waiting, "strict")
+    outcome, reason = outcomes(ledger)[GOOD]
+    assert outcome == "needs_review"
+    assert "judge-strict gave no usable answer: no verdict: the command exited" in reason
+
+
+@pytest.mark.slow
+def test_tests_and_merging_are_columns_apart_and_only_where_somebody_judged(
+    ledger: Path, run: str, judge_named: Judges
+) -> None:
+    first = trialbook(ledger, "report", run, "--format", "csv").stdout
+    assert "would_merge" not in first
+    judge_named("strict", REJECT)
+    found = judged(ledger, run, "strict")
+    calibrated(ledger, found["judge"]["sha256"], "gating", "2026-11-30T12:00:00.000Z")
+    judged(ledger, run, "strict")
+    table = trialbook(ledger, "report", run, "--format", "csv").stdout.splitlines()
+    head, *rows = csv.reader(table)
+    wanted = {
+        "tests_pass": "",
+        "would_merge": "no",
+        "would_merge_by": "judge-strict",
+        "judges": "judge-strict REJECT (gating)",
+    }
+    for row in rows:
+        cells = dict(zip(head, row, strict=True))
+        assert {name: cells[name] for name in wanted} == wanted
+    text = trialbook(ledger, "report", run).stdout
+    assert "## Tests pass, and would merge" in text
+    trialbook(ledger, "verify")
+    trialbook(ledger, "site", "build")
+
+
+@pytest.mark.parametrize(
+    ("expression", "said"),
+    [
+        ("checks and judge-strict:merge", ""),
+        ("checks and judge-strict", "20: no verdict is named; write judge-strict:merge"),
+        ("checks and judge-strict:lgtm", "`lgtm` is no verdict of merge@1"),
+        ("checks and judge-strct:merge", "there is no judge `strct`; did you mean"),
+        ("checks:merge", "`checks` gives no verdict, it accepts or does not; write checks"),
+        ("checks and review:merge", "nothing says who reviews"),
+    ],
+)
+def test_the_check_of_a_suite_knows_who_can_answer(
+    ledger: Path, judge_named: Judges, expression: str, said: str
+) -> None:
+    judge_named("strict", MERGE)
+    write_files(ledger, {"rubrics/merge/v1.md": RUBRIC})
+    accepts(ledger, expression)
+    done = trialbook(ledger, "suite", "check", "mini", check=2 if said else 0)
+    assert said in done.stderr
+
+
+def test_a_policy_needs_the_rubric_that_its_verdicts_are_of(
+    ledger: Path, judge_named: Judges
+) -> None:
+    judge_named("strict", MERGE)
+    accepts(ledger, "checks and judge-strict:merge")
+    done = trialbook(ledger, "suite", "check", "mini", check=2)
+    assert "its verdicts are those of merge@1: there is no rubric merge@1" in done.stderr
