@@ -149,6 +149,7 @@ def _inline(written: Mapping[str, Any], first: Configuration) -> Configuration:
             parameters={},
             files=None,
             readable=(),
+            credential_files=(),
         )
     return replace(
         base,
