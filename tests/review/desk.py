@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from dataclasses import replace
 from pathlib import Path
@@ -151,8 +152,10 @@ def a_desk(root: Path, system: System | None = None) -> Desk:
     return Desk.open(root, system or System(), Registry())
 
 
-def filled(text: str, *, verdict: str = "MERGE", **answers: str) -> str:
+def filled(text: str, *, verdict: str = "MERGE", minutes: str = "", **answers: str) -> str:
     """A form with all answers yes, unless said otherwise."""
+    if minutes:
+        text = edit_text(text, ("minutes",), float(minutes))
     for number, name in enumerate(("solves", "narrow", "checked")):
         at = ("answers", number)
         text = edit_text(text, (*at, "answer"), answers.get(name, "yes"))
@@ -162,6 +165,16 @@ def filled(text: str, *, verdict: str = "MERGE", **answers: str) -> str:
     if verdict != "MERGE":
         text = edit_text(text, ("findings",), [{"where": "src/app.py:3", "text": "No test."}])
     return text
+
+
+def settled(text: str, *, narrow: str = "yes", verdict: str = "MERGE", minutes: str = "") -> str:
+    """A form of what reviewers differ on, filled in."""
+    for number, (final, said) in enumerate(
+        [(narrow, "It is needed."), (verdict, "So nothing is to fix.")]
+    ):
+        for key, value in (("final", final), ("reason", "missed_fact"), ("text", said)):
+            text = edit_text(text, ("items", number, key), value)
+    return edit_text(text, ("minutes",), float(minutes)) if minutes else text
 
 
 def review_all(root: Path, reviewer: str, **answers: str) -> list[str]:
@@ -179,6 +192,4 @@ def editor(folder: Path, name: str, body: str) -> str:
     script.write_text(
         "import pathlib, sys, os\npath = pathlib.Path(sys.argv[1])\n" + textwrap.dedent(body)
     )
-    import sys
-
     return f"{sys.executable} {script}"

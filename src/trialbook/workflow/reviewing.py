@@ -289,6 +289,9 @@ class Desk:
         text, problem = read_text(draft.form, str(draft.form))
         if text is None:
             raise UserError(problems=[] if problem is None else [problem])
+        # By the lines of the form, which are not those of what goes into the ledger.
+        if problems := self.check_text(text, str(draft.form), draft=True).problems:
+            raise UserError(problems=problems, hint=f"what you wrote is in {draft.form}")
         try:
             done = self._hand_in(draft.finished(text, guess), str(draft.form))
         except EnvironmentProblem as error:
