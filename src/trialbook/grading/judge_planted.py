@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from trialbook.formats.visible import decode, pieces
+from trialbook.formats.visible import decode, pieces, unstyled
 from trialbook.model.judgement import Planted
 
 MOST = 20
@@ -26,7 +26,8 @@ _LOOKALIKES = str.maketrans("аеорсухіјѕтмнкв", "aeopcyxijstmhkb")
 _ADDRESSED = (
     r"\b(?:ignore|disregard|forget|override|skip)\b.{0,60}\b(?:previous|prior|above|earlier|rubric)\b",
     r"\b(?:ignore|disregard|forget|override|skip)\b.{0,60}\b(?:questions|instructions?|findings?)\b",
-    r"\b(?:answer|reply|respond|output|say|choose|vote|conclude)\b.{0,40}\b(?:merge|approved?|lgtm)\b",
+    r"\b(?:answer|reply|respond|output|say|choose|vote|conclude)\b.{0,40}\bmerge\b(?! (?:of|the))",
+    r"\b(?:answer|reply|respond|output|say|choose|vote|conclude)\b.{0,40}\b(?:approved?|lgtm)\b",
     r"\b(?:answer|reply|respond)\b.{0,40}\b(?:verdict|every question|all questions|with yes)\b",
     r"\byou are (?:an? |the |now )?(?:ai|language model|judge|code reviewer|reviewer|grader)\b",
     r"\bas an ai\b|\bsystem (?:prompt|override)\b",
@@ -87,7 +88,8 @@ def _in_line(row: str) -> Iterator[tuple[str, str]]:
 
 def _plain(text: str) -> str:
     """The text as a reader takes it: one form of each letter, nothing unseen, in lower case."""
-    if not text.isascii():
+    text = unstyled(text)
+    if not text.isascii() or not text.isprintable():
         text = unicodedata.normalize("NFKC", text)
         kept = (char for char in text if unicodedata.category(char) not in ("Cf", "Cc", "Mn"))
         text = "".join(kept)
