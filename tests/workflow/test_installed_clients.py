@@ -8,8 +8,9 @@ from typing import Any, cast
 import pytest
 
 from trialbook.errors import UserError
+from trialbook.model.escalation import Condition
 from trialbook.model.plan import Plan
-from trialbook.model.suite import Configuration
+from trialbook.model.suite import Configuration, Escalation
 from trialbook.registry import Registry
 from trialbook.workflow.clients import find_clients, need_clients
 
@@ -72,7 +73,7 @@ def test_all_that_is_missing_or_another_is_told_at_once(install: Install) -> Non
 
 def test_a_run_goes_on_only_with_the_client_of_its_plan(install: Install) -> None:
     program = install("2.1.0")
-    planned = SimpleNamespace(client_version="2.1.0", agent="claude-code")
+    planned = SimpleNamespace(client_version="2.1.0", agent="claude-code", escalation=None)
     plan = cast("Plan", SimpleNamespace(configurations={"one": planned}))
     used = [configuration("one", program)]
     need_clients(plan, used, Registry())
@@ -81,3 +82,23 @@ def test_a_run_goes_on_only_with_the_client_of_its_plan(install: Install) -> Non
         need_clients(plan, used, Registry())
     planned.client_version = None
     need_clients(plan, used, Registry())
+
+
+def test_the_client_of_a_second_attempt_has_to_be_there_too(install: Install) -> None:
+    program = install("2.1.0")
+    to = configuration("strong", program)
+    escalation = Escalation(when=(Condition.AGENT_ERROR,), to=to, workspace="fresh")
+    plain = {"agent": "command", "parameters": {"argv": ["true"]}}
+    chain = configuration("chain", "", escalation=escalation, **plain)
+    said: list[str] = []
+    assert find_clients([chain], Registry(), said.append) == {"strong": "2.1.0"}
+    assert said == ["client: claude-code 2.1.0 (strong)"]
+    stage = SimpleNamespace(name="strong", agent="claude-code", client_version="2.1.0")
+    planned = SimpleNamespace(
+        client_version=None, agent="command", escalation=SimpleNamespace(to=stage)
+    )
+    plan = cast("Plan", SimpleNamespace(configurations={"chain": planned}))
+    need_clients(plan, [chain], Registry())
+    install("2.2.0")
+    with pytest.raises(UserError, match="configuration strong: claude-code 2.2.0 is installed"):
+        need_clients(plan, [chain], Registry())
