@@ -164,3 +164,22 @@ def test_a_policy_needs_the_rubric_that_its_verdicts_are_of(
     accepts(ledger, "checks and judge-strict:merge")
     done = trialbook(ledger, "suite", "check", "mini", check=2)
     assert "its verdicts are those of merge@1: there is no rubric merge@1" in done.stderr
+
+
+@pytest.mark.slow
+def test_pages_show_what_a_judge_said_and_that_nothing_of_it_counts(
+    ledger: Path, run: str, judge_named: Judges
+) -> None:
+    body = REJECT + "\nanswer['findings'].append(finding('<script>alert(1)</script>', text='Odd.'))"
+    judge_named("strict", body, "votes: 3\n")
+    judged(ledger, run, "strict", "--jobs", "2")
+    trialbook(ledger, "site", "build")
+    pages = {path.name: path.read_text() for path in (ledger / "site/_build").rglob("*.html")}
+    (page,) = (
+        text for text in pages.values() if "Vote 3: REJECT" in text and "first/good/r1" in text
+    )
+    assert "an opinion, which enters no other number" in page
+    assert "quote not in the diff" in page
+    assert "<script>alert(1)" not in page
+    assert "Tests pass" in page
+    assert any("judge-strict</code> opinion" in text for text in pages.values())

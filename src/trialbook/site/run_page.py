@@ -16,6 +16,7 @@ from trialbook.reporting.checks import CheckCount, check_counts
 from trialbook.reporting.facts_by_outcome import Measured
 from trialbook.reporting.notices import notices
 from trialbook.reporting.report import rerun_said
+from trialbook.reporting.report_opinions import opinion_table
 from trialbook.reporting.results import RunResults
 from trialbook.reporting.summary import Summary
 from trialbook.reporting.wording import number_of, part_said, ratio
@@ -58,6 +59,7 @@ def page_of_run(
         "configurations": [configuration_figure(row) for row in summary.configurations],
         "graders": sorted({c.grader for row in summary.configurations for c in row.checks}),
         "repetitions": list(range(1, summary.repetitions + 1)),
+        "opinions": _opinions(results),
         "matrix": matrix_figure(run, summary),
         "corrections": run_corrections(run, results),
         "checks": _checks(results),
@@ -83,6 +85,12 @@ def page_of_run(
     }
     title = f"{plan.suite}@{plan.protocol} · {plan.run}"
     return Page(path=run_page(run), template="run.html", title=title, context=context)
+
+
+def _opinions(results: RunResults) -> dict[str, Any] | None:
+    """Tests and merging side by side; None where nobody judges."""
+    found = opinion_table(results)
+    return None if found is None else {"judges": found.judges, "rows": found.rows}
 
 
 def _checks(results: RunResults) -> dict[str, Any]:

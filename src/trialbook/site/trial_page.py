@@ -21,6 +21,7 @@ from trialbook.model.standing import Standing, standing_of
 from trialbook.model.trial import CutFile, EgressRecord, Trial
 from trialbook.reporting.attempts import attempts_said, cost_said
 from trialbook.reporting.facts_said import facts_said
+from trialbook.reporting.opinions import opinions_of
 from trialbook.reporting.reviews_said import reviews_said
 from trialbook.reporting.summary import Cell, Summary
 from trialbook.reporting.trial_facts import TrialFacts
@@ -29,6 +30,7 @@ from trialbook.site.addresses import run_page, suite_page, trial_page
 from trialbook.site.corrections_figure import trial_corrections
 from trialbook.site.diff_figure import diff_figure, readable
 from trialbook.site.figures import cell_figure, outcome_figure, trial_link, when
+from trialbook.site.judgement_figure import judgement_figure, opinions_figure
 from trialbook.site.text import excerpt
 from trialbook.storage.large import FULL_FOLDER
 from trialbook.storage.reader import RunRef
@@ -93,6 +95,7 @@ def page_of_trial(run: RunRef, summary: Summary, files: TrialFiles) -> Page:
         "chain": _chain(run, trial, cell),
         "neighbours": _neighbours(run, summary, trial),
         "reviews": _reviews(files.standing),
+        "opinions": _opinions(files.standing),
         "grades": [_grade(grade, diff) for grade in files.grades],
         "sightings": [_sighting(one, diff) for one in trial.sightings or ()],
         "facts": plain(facts_said(trial, files.facts)) if files.facts else [],
@@ -129,6 +132,13 @@ def page_of_trial(run: RunRef, summary: Summary, files: TrialFiles) -> Page:
         title += f", rerun {trial.rerun}"
     path = trial_page(run, trial.path)
     return Page(path=path, template="trial.html", title=title, context=context)
+
+
+def _opinions(standing: Standing | None) -> list[dict[str, str]]:
+    """Whether tests pass and whether somebody would merge; empty where nobody judged."""
+    if standing is None or not (standing.judged or standing.reviewed):
+        return []
+    return opinions_figure(opinions_of(standing))
 
 
 def _reviews(standing: Standing | None) -> dict[str, Any] | None:
@@ -188,6 +198,7 @@ def _grade(grade: Grade, diff: Sequence[FileDiff]) -> dict[str, Any]:
         "passed": grade.passed,
         "total": grade.total,
         "message": grade.message,
+        "judgement": judgement_figure(grade.judgement),
         "checks": [_check(check, diff) for check in grade.checks],
         "log": plain(excerpt(grade.log.encode("utf-8", "surrogatepass"), head=8000, tail=8000))
         if grade.log
