@@ -9,7 +9,7 @@ from trialbook.registry import Registry
 from trialbook.storage.suites import check_suite, load_suite, suite_names
 from trialbook.workflow.locking import lock_state
 
-SHIPPED = ("escape-room", "golden-python", "hook-guard", "instruction-drift")
+SHIPPED = ("escape-room", "golden-python", "hook-guard", "instruction-drift", "real-agents")
 
 
 def test_these_suites_ship(root: Path) -> None:
