@@ -37,6 +37,7 @@ from trialbook.workflow.evaluate import Bench, Ending, Observer, start_run
 from trialbook.workflow.planning import Request, make_plan
 
 SIZES = (107, 3000)
+_SEVERAL_FILES = 1000
 _STAGES = ("prepare", "agent", "capture", "grade")
 
 _SUITE = """\
@@ -109,16 +110,24 @@ def main() -> None:
     parser.add_argument("--work", type=Path, help="where to work (default: a temporary folder)")
     parser.add_argument("--write", type=Path, nargs="?", const=PAGE, help="write into this page")
     options = parser.parse_args()
-    rounds, trials = (3, 2) if options.quick else (7, 10)
+    rounds = 3 if options.quick else 7
     # As pip does when it installs a program: none of its processes then starts by compiling.
     compile_dir(str(Path(trialbook.__file__).parent), quiet=1)
     with tempfile.TemporaryDirectory(dir=options.work) as folder:
-        found = [_measure(Path(folder), size, rounds, trials) for size in options.sizes]
+        found = [
+            _measure(Path(folder), size, rounds, _trials(size, quick=options.quick))
+            for size in options.sizes
+        ]
         peer = None if options.quick else inspect_peer.measure(Path(folder) / "inspect", rounds)
     text = _report(found, peer)
     print(text)
     if options.write:
         write_between(options.write, "overhead", text)
+
+
+def _trials(files: int, *, quick: bool) -> int:
+    """So many trials a round: few where each takes long already."""
+    return 2 if quick or files > _SEVERAL_FILES else 10
 
 
 def _measure(folder: Path, files: int, rounds: int, trials: int) -> Figures:

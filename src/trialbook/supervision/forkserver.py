@@ -11,6 +11,7 @@ import fcntl  # noqa: F401 - what supervisors need is there before they are fork
 import os
 import select
 import socket
+import warnings  # noqa: F401 - likewise: finding a program on the PATH asks for it
 
 from trialbook.supervision import descendants
 from trialbook.supervision.watch import ignore_signals, run

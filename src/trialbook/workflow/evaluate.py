@@ -327,10 +327,11 @@ class _Run:
                     running[pool.submit(spec)] = spec
                     self._bench.observer.started(spec)
                     self._outages.started(path)
+                # While trials run, not between them.
+                self._landing.commit_if_due()
                 for future in self._ended(running):
                     del running[future]
                     queue.extend(self._finish(future.result()))
-                self._landing.commit_if_due()
                 if self._cancel.is_set() and not told:
                     self._bench.observer.stopping(len(running))
                     told = True

@@ -2,7 +2,7 @@
 
 A trial that waits here is on disk in the run's journal, so that nothing is lost if the runner dies.
 Waiting costs less than writing: where a commit takes long, as in a work tree with very many files,
-more trials share one, and writing never takes more than about a tenth of the time.
+more trials share one, and writing never takes more than about a twentieth of the time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from trialbook.workflow.worker import bundle_files
 
 MOST_TRIALS = 256
 MOST_BYTES = 32 << 20
-_SHARE = 9
+_SHARE = 19
 
 
 class Landing:
