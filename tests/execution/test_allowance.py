@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from trialbook.execution.allowance import allowance
-from trialbook.model.suite import Limits
+from trialbook.model.suite import GivenLimits, Limits
 from trialbook.model.trial import Attempt
 from trialbook.model.usage import Usage
 
@@ -18,7 +18,7 @@ def an_attempt(seconds: float | None = 60.0, **usage: Any) -> Attempt:
 
 def test_a_first_attempt_has_the_trials_limits_and_its_own_within_them() -> None:
     trial = Limits(minutes=10, usd=2.0, turns=None)
-    own = {"minutes": 3, "usd": 5, "turns": 7}
+    own: GivenLimits = {"minutes": 3, "usd": 5, "turns": 7}
     limits = allowance(trial, own, ()).limits
     assert (limits.minutes, limits.usd, limits.turns) == (3.0, 2.0, 7)
     assert allowance(trial, None, ()).limits == trial

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from trialbook.model.escalation import Condition
-from trialbook.model.suite import Configuration, Suite
+from trialbook.model.suite import Configuration, GivenLimits, Suite
 from trialbook.registry import Registry
 from trialbook.storage.suites import check_suite, load_suite
 
@@ -39,7 +39,7 @@ def loaded(ledger: Path, name: str = "good") -> tuple[Suite, Configuration]:
 
 
 def test_what_is_different_is_laid_over_the_first_attempts_own(ledger: Path) -> None:
-    own = {"turns": 5}
+    own: GivenLimits = {"turns": 5}
     write(
         ledger,
         "good",

@@ -88,7 +88,9 @@ class Attempts:
                 work=Path(spec.work),
                 there=self.ground.made.objects,
             )
-            found.see(planted_git(self.ground.room.workspace))
+            planted = planted_git(self.ground.room.workspace)
+            # What was carried over was seen already.
+            found.see([one for one in planted if one not in (found.sightings or ())])
         changed = found.change.anything
         self._say(outcome=class_of(made.result, spec.task, changed=changed))
 
