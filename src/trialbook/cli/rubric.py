@@ -11,6 +11,8 @@ from trialbook.errors import ExitCode, UserError
 from trialbook.formats.records import plain
 from trialbook.formats.visible import visible, visible_line
 from trialbook.model.rubric import Question, Rubric
+from trialbook.registry import Registry
+from trialbook.storage.judges import check_judges, judge_names
 from trialbook.storage.rubrics import (
     load_rubric,
     readable_rubrics,
@@ -86,7 +88,7 @@ def show(context: Context, *, rubric: str, as_json: bool) -> int:
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @pass_context
 def check(context: Context, *, rubric: str | None, as_json: bool) -> int:
-    """Report every mistake in RUBRIC, or in all rubrics, at once.
+    """Report every mistake in RUBRIC, or in all rubrics and judges, at once.
 
     Besides mistakes of form these are questions that ask for taste ("Is it elegant?"), for what
     went on in somebody's head, for two things at once, or that do not say what makes the answer
@@ -96,11 +98,14 @@ def check(context: Context, *, rubric: str | None, as_json: bool) -> int:
     """
     root = context.root()
     problems = check_rubrics_whole(root, rubric)
+    judges = judge_names(root) if rubric is None else []
+    if judges:
+        problems = sorted([*problems, *check_judges(root, Registry())])
     wanted = None if rubric is None else rubric.partition("@")[0]
     names = [name for name in rubric_names(root) if wanted in (None, name)]
     if as_json:
         found = [dataclasses.asdict(problem) for problem in problems]
-        context.json({"rubrics": names, "ok": not problems, "problems": found})
+        context.json({"rubrics": names, "judges": judges, "ok": not problems, "problems": found})
         return ExitCode.FIX if problems else ExitCode.DONE
     if problems:
         raise UserError(problems=problems)
@@ -108,6 +113,8 @@ def check(context: Context, *, rubric: str | None, as_json: bool) -> int:
         versions = [file for file in rubric_files(root) if file.name == name]
         many = "1 version" if len(versions) == 1 else f"{len(versions)} versions"
         context.result(f"rubric {name}: {many}: no problems")
+    for name in judges:
+        context.result(f"judge {name}: no problems")
     if not names:
         context.say(f"no rubrics yet; {context.program} rubric new merge")
     return ExitCode.DONE

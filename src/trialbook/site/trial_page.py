@@ -78,7 +78,6 @@ def page_of_trial(run: RunRef, summary: Summary, files: TrialFiles) -> Page:
     read = readable(patch)
     diff = parse_diff(read)
     cell = summary.cells.get(trial.slot)
-    prompts, logs = _texts(files, prompts=True), _texts(files, prompts=False)
     context = {
         "suite": {"name": trial.suite, "page": suite_page(trial.suite)},
         "run": {"name": trial.run, "page": run_page(run)},
@@ -101,9 +100,7 @@ def page_of_trial(run: RunRef, summary: Summary, files: TrialFiles) -> Page:
         "facts": plain(facts_said(trial, files.facts)) if files.facts else [],
         "change": plain(trial.change) if trial.change else None,
         "diff": diff_figure(diff, len(patch) - len(read)),
-        "prompts": prompts[:_TEXTS],
-        "logs": logs[:_TEXTS],
-        "logs_hidden": max(0, len(logs) - _TEXTS),
+        **_shown_texts(files),
         "agent": plain(trial.agent) if trial.agent else None,
         "isolation": plain(trial.isolation) if trial.isolation else None,
         "network": network_said(trial.isolation) if trial.isolation else "",
@@ -132,6 +129,13 @@ def page_of_trial(run: RunRef, summary: Summary, files: TrialFiles) -> Page:
         title += f", rerun {trial.rerun}"
     path = trial_page(run, trial.path)
     return Page(path=path, template="trial.html", title=title, context=context)
+
+
+def _shown_texts(files: TrialFiles) -> dict[str, Any]:
+    """Prompts and logs, as many as a page holds."""
+    prompts, logs = _texts(files, prompts=True), _texts(files, prompts=False)
+    hidden = max(0, len(logs) - _TEXTS)
+    return {"prompts": prompts[:_TEXTS], "logs": logs[:_TEXTS], "logs_hidden": hidden}
 
 
 def _opinions(standing: Standing | None) -> list[dict[str, str]]:

@@ -14,6 +14,7 @@ from trialbook.api import (
     Assignment,
     Ended,
     EnvironmentProblem,
+    JudgeReply,
     Limits,
     ProcessResult,
     Start,
@@ -52,6 +53,12 @@ _MEANINGS = {
     Ended.LOST: set(AgentEnd) - {AgentEnd.FINISHED, AgentEnd.CANCELLED},
     Ended.EXITED: set(AgentEnd),
 }
+_FORM = {
+    "type": "object",
+    "properties": {"fine": {"type": "string", "enum": ["yes", "no"]}},
+    "required": ["fine"],
+    "additionalProperties": False,
+}
 _HOSTILE = b'\x1b]52;c;x\x07 \x00\xff {{ 7*7 }} </script>\n{"cut off": [1, 2'
 
 
@@ -82,6 +89,7 @@ def check_agent(
     claim_parameters(agent.parameters, bench.parameters)
     _check_prompts(bench)
     _check_endings(bench)
+    _check_judging(bench)
     _check_interruption(bench)
 
 
@@ -194,6 +202,26 @@ def _check_endings(bench: _Bench) -> None:
                 f"its process ended {ended.value}, and it made {result.end.value} of it; right is "
                 f"{' or '.join(sorted(end.value for end in allowed))}",
             )
+
+
+def _check_judging(bench: _Bench) -> None:
+    """One that judges never makes an answer of what is none, and passes on how it ended."""
+    judge = getattr(bench.agent, "judge", None)
+    if judge is None:
+        return
+    for ended, allowed in _MEANINGS.items():
+        for text in (b"", _HOSTILE):
+            asked: list[object] = []
+            reply = judge(bench.assignment("Judge it.\n", _ends(ended, text, asked)), _FORM)
+            claim(isinstance(reply, JudgeReply), f"judge() gave {reply!r}, not a JudgeReply")
+            end = reply.result.end
+            claim(
+                not asked or end in allowed,
+                f"its process ended {ended.value}, and its judging made {end.value} of it",
+            )
+            claim(reply.answer is None, f"it made the answer {reply.answer!r} of {text!r}")
+            silent = end is AgentEnd.FINISHED and not reply.missing
+            claim(not silent, "where there is no answer, `missing` has to say what there was")
 
 
 def _ends(ended: Ended, text: bytes, asked: list[object]) -> Callable[[Assignment], Start]:
