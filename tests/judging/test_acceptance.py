@@ -11,6 +11,14 @@ import pytest
 from tests.conftest import git, trialbook, write_files
 from tests.judging.conftest import MERGE, REJECT, RUBRIC, Judges, judged
 
+from trialbook.model.judgement import Trusted
+from trialbook.model.trust import TrustLevel
+from trialbook.registry import Registry
+from trialbook.storage.reader import Reader
+from trialbook.system import System
+from trialbook.workflow.grade_again import GradingBench
+from trialbook.workflow.judging import JudgedRun, JudgeRequest, judge_run
+
 GOOD, BAD = "first/good/r1", "first/bad/r1"
 
 
@@ -43,10 +51,15 @@ def waiting(ledger: Path, judge_named: Judges) -> str:
     return folder.name
 
 
-def calibrated(ledger: Path, identity: str, level: str, created: str) -> None:
-    name = "20261130T120000Z-0a0b0c"
-    record = {"id": name, "created": created, "judge": identity, "level": level}
-    write_files(ledger, {f"rubrics/merge/calibrations/{name}.json": json.dumps(record)})
+def judged_at(
+    level: TrustLevel, ledger: Path, run: str, monkeypatch: pytest.MonkeyPatch
+) -> JudgedRun:
+    """Judge in this process, as if a calibration had brought the judge to a level."""
+    trusted = Trusted(level=level, calibration="20261130T120000Z-0a0b0c", because="for a test")
+    monkeypatch.setattr("trialbook.workflow.judging.trust_of", lambda *_: trusted)
+    bench = GradingBench(root=ledger, registry=Registry(), system=System(), tell=print)
+    ref = Reader.open(ledger).resolve_run(run)
+    return judge_run(bench, ref, JudgeRequest(judge="strict"))
 
 
 @pytest.mark.slow
@@ -61,41 +74,39 @@ def test_a_trial_waits_for_its_judge_and_what_tests_reject_does_not(
 
 
 @pytest.mark.slow
-def test_a_judge_decides_only_while_it_is_trusted_that_far(ledger: Path, waiting: str) -> None:
-    first = judged(ledger, waiting, "strict")
+def test_a_judge_decides_only_while_it_is_trusted_that_far(
+    ledger: Path, waiting: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged(ledger, waiting, "strict")
     found = outcomes(ledger)
     assert found[GOOD][0] == "needs_review"
     assert found[GOOD][1].endswith(
         "judge-strict REJECT, which does not count while the judge is uncalibrated"
     )
     assert found[BAD][0] == "rejected"
-    identity = first["judge"]["sha256"]
-    for level, created, outcome in (
-        ("advisory", "2026-11-30T12:00:00.000Z", "needs_review"),
-        ("gating", "2026-01-01T12:00:00.000Z", "needs_review"),  # too long ago
-        ("gating", "2026-11-30T12:00:00.000Z", "rejected"),
+    trialbook(ledger, "verify")
+    for level, outcome in (
+        (TrustLevel.ADVISORY, "needs_review"),
+        (TrustLevel.GATING, "rejected"),
+        (TrustLevel.ADVISORY, "needs_review"),
+        (TrustLevel.GATING, "rejected"),
     ):
-        calibrated(ledger, identity, level, created)
-        again = judged(ledger, waiting, "strict")
-        assert again["taken_over"] == 2  # nobody was asked again
+        again = judged_at(level, ledger, waiting, monkeypatch)
+        assert again.taken_over == 2  # nobody was asked again
         assert outcomes(ledger)[GOOD][0] == outcome
-        trialbook(ledger, "verify")
     assert outcomes(ledger)[GOOD] == ("rejected", "checks 2/2; judge-strict REJECT")
 
 
 @pytest.mark.slow
 def test_another_judge_of_the_name_is_trusted_with_nothing(
-    ledger: Path, waiting: str, judge_named: Judges
+    ledger: Path, waiting: str, judge_named: Judges, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = judged(ledger, waiting, "strict")
-    calibrated(ledger, first["judge"]["sha256"], "gating", "2026-11-30T12:00:00.000Z")
-    judged(ledger, waiting, "strict")
+    judged_at(TrustLevel.GATING, ledger, waiting, monkeypatch)
     assert outcomes(ledger)[GOOD][0] == "rejected"
     judge_named("strict", MERGE)
     found = judged(ledger, waiting, "strict")
     assert found["trust"]["level"] == "uncalibrated"
     assert outcomes(ledger)[GOOD][0] == "needs_review"
-    trialbook(ledger, "verify")
 
 
 @pytest.mark.slow
@@ -111,14 +122,12 @@ def test_a_judge_that_fails_leaves_the_trial_waiting(
 
 @pytest.mark.slow
 def test_tests_and_merging_are_columns_apart_and_only_where_somebody_judged(
-    ledger: Path, run: str, judge_named: Judges
+    ledger: Path, run: str, judge_named: Judges, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = trialbook(ledger, "report", run, "--format", "csv").stdout
     assert "would_merge" not in first
     judge_named("strict", REJECT)
-    found = judged(ledger, run, "strict")
-    calibrated(ledger, found["judge"]["sha256"], "gating", "2026-11-30T12:00:00.000Z")
-    judged(ledger, run, "strict")
+    judged_at(TrustLevel.GATING, ledger, run, monkeypatch)
     table = trialbook(ledger, "report", run, "--format", "csv").stdout.splitlines()
     head, *rows = csv.reader(table)
     wanted = {
@@ -132,8 +141,6 @@ def test_tests_and_merging_are_columns_apart_and_only_where_somebody_judged(
         assert {name: cells[name] for name in wanted} == wanted
     text = trialbook(ledger, "report", run).stdout
     assert "## Tests pass, and would merge" in text
-    trialbook(ledger, "verify")
-    trialbook(ledger, "site", "build")
 
 
 @pytest.mark.parametrize(
