@@ -98,9 +98,9 @@ def grade_of(
     )
 
 
-def refused(panel: Panel, diff: ShownDiff, planted: tuple[Planted, ...], because: str) -> Grade:
+def refused(panel: Panel, diff: ShownDiff, because: str) -> Grade:
     """The grade of a diff that the judge was not shown."""
-    grade = grade_of(panel, (), diff, planted, same_family=None)
+    grade = grade_of(panel, (), diff, (), same_family=None)
     return replace(grade, message=f"no verdict: {because}")
 
 

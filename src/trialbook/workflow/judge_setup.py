@@ -91,7 +91,7 @@ def ready_judge(
             f"the judge {name} needs {', '.join(missing)}, which is not set",
             hint=f"type: export {missing[0]}=... and try again",
         )
-    version = find_clients([configuration_of(judge)], registry, bench.tell).get(name)
+    version = _client(bench, judge)
     asker = Asker(
         launcher=Launcher(registry=registry, cancel=cancel),
         system=system,
@@ -145,6 +145,16 @@ def identity_of(
     }
     digest = sha256(json.dumps(counted, sort_keys=True).encode())
     return JudgeIdentity(judge=judge.name, sha256=digest, **counted)
+
+
+def _client(bench: GradingBench, judge: Judge) -> str | None:
+    """The version of its client; None where there is none apart."""
+    try:
+        found = find_clients([configuration_of(judge)], bench.registry, bench.tell)
+    except UserError as error:
+        said = error.message.replace(f"configuration {judge.name}:", f"judge {judge.name}:")
+        raise UserError(said, hint=error.hint) from error
+    return found.get(judge.name)
 
 
 def _sandbox(bench: GradingBench, judge: Judge) -> str:

@@ -279,14 +279,14 @@ class _Judging:
         return None
 
     def _judged(self, ready: ReadyJudge, panel: Panel, stored: _Stored) -> Grade:
-        diff, planted = show_diff(stored.patch), planted_in(stored.patch)
+        diff = show_diff(stored.patch)
         size = len(diff.text.encode())
         if size > ready.judge.diff_kb * _KILOBYTE:
             because = (
                 f"the diff has {size / _KILOBYTE:.0f} kB, and {ready.judge.diff_kb:g} kB is the "
                 "most that this judge is shown"
             )
-            return refused(panel, diff, planted, because)
+            return refused(panel, diff, because)
         question = Question(
             asked=panel.asked, brief=stored.brief, diff=diff, token=self._bench.system.token
         )
@@ -294,7 +294,7 @@ class _Judging:
         record = stored.standing.record
         model = record.agent.model if record.agent is not None else None
         alike = same_family(ready.judge.model, model)
-        return grade_of(panel, votes, diff, planted, same_family=alike)
+        return grade_of(panel, votes, diff, planted_in(stored.patch), same_family=alike)
 
     def _clean(self, ready: ReadyJudge, grade: Grade) -> tuple[Grade, str]:
         """The grade without anything secret in it, or why it cannot be kept."""
