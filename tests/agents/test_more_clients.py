@@ -214,8 +214,9 @@ def test_a_hang_ends_with_the_minutes_and_nothing_stays(bench: MakeBench, client
     assert result.trajectory.truncated
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_signal_from_elsewhere_never_looks_like_the_end_of_the_work(
-    bench: MakeBench, client: Client
+    bench: MakeBench, client: Client, number: signal.Signals
 ) -> None:
     made = bench(KEYS, default=[{"text": "Never.", "sleep": 300}])
     assignment = made.assignment(**client.given(made))
@@ -225,7 +226,7 @@ def test_a_signal_from_elsewhere_never_looks_like_the_end_of_the_work(
             time.sleep(0.1)
         time.sleep(0.5)
         for process in processes_in(assignment.workspace):
-            os.kill(process, signal.SIGTERM)
+            os.kill(process, number)
 
     killer = threading.Thread(target=end)
     killer.start()
@@ -235,6 +236,26 @@ def test_a_signal_from_elsewhere_never_looks_like_the_end_of_the_work(
     assert result.process is not None
     assert result.process.ended in {Ended.SIGNALLED, Ended.EXITED}
     assert not processes_in(assignment.workspace)
+
+
+@pytest.mark.parametrize("client", ["opencode", "gemini"], indirect=True)
+def test_output_that_is_no_text_and_children_left_behind_change_nothing(
+    bench: MakeBench, client: Client
+) -> None:
+    left = "setsid sh -c 'echo up > up.txt; tail -f /dev/null' >/dev/null 2>&1 &"
+    odd = "printf '\\377\\376\\000 caf\\351\\n'"
+    made = bench(KEYS, default=[client.run_shell(f"{left} sleep 1; {odd}"), {"text": "Done."}])
+    assignment = made.assignment(**client.given(made))
+    result = client.agent.run(assignment)
+    assert result.end is AgentEnd.FINISHED, result.message
+    assert (assignment.workspace / "up.txt").exists()
+    assert not processes_in(assignment.workspace)
+    assert result.process is not None
+    assert result.process.leftover_processes >= 1
+    assert result.trajectory is not None
+    (command,) = [e for e in result.trajectory.events if e.kind is EventKind.COMMAND]
+    # Gemini CLI keeps what is no text from the model, and says that there was none.
+    assert ("caf" in (command.output or "")) is (client.version == "1.18.33")
 
 
 def test_trials_at_once_share_nothing(bench: MakeBench, client: Client) -> None:
