@@ -84,3 +84,19 @@ def test_any_text_parses_or_is_refused_with_a_position_inside(text: str) -> None
         place = 0
         policy.holds(dict.fromkeys(policy.names, True))
     assert 0 <= place <= len(text)
+
+
+@given(
+    st.sampled_from(["a and b", "a or b", "not a or b and c", "not (a and not b) or c", "a"]),
+    st.dictionaries(st.sampled_from("abc"), st.booleans()),
+    st.tuples(st.booleans(), st.booleans(), st.booleans()),
+)
+def test_what_some_answers_settle_no_other_answer_changes(
+    text: str, some: dict[str, bool], others: tuple[bool, bool, bool]
+) -> None:
+    policy = parse_policy(text)
+    settled = policy.settle(some)
+    whole = dict(zip("abc", others, strict=True)) | some
+    assert policy.settle(whole) is not None
+    if settled is not None:
+        assert policy.settle(whole) is settled
