@@ -37,6 +37,7 @@ from trialbook.storage.repository import (
 from trialbook.storage.trees import fresh
 
 _FORMAT = 2
+_KEPT = 8
 _LIST = "template.json"
 _DATA = "template.data"
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -53,10 +54,11 @@ class Item:
     size: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Listing:
     """What a template holds: folders and files of the tree, then those of the repository.
 
+    One that was read is kept for the next trial, and what follows from it is kept with it.
     ``trees`` are the ids of the tree and of every folder in it.
     """
 
@@ -84,7 +86,7 @@ class Template:
     commit: str
     files: int
     objects: frozenset[str]
-    listing: Listing = field(repr=False)
+    listing: Listing = field(repr=False, compare=False)
 
 
 def template(store: Store, tree: str, cache: Path) -> Template:
@@ -119,7 +121,7 @@ def template(store: Store, tree: str, cache: Path) -> Template:
         tree=tree,
         commit=listing.commit,
         files=len(listing.items),
-        objects=frozenset((*listing.trees, *(item.oid for item in listing.items))),
+        objects=_objects_of(listing),
         listing=listing,
     )
 
@@ -153,11 +155,7 @@ class TemplateObjects:
     def __init__(self, made: Template, store: Store) -> None:
         self._made = made
         self._store = store
-        self._places: dict[str, tuple[int, int]] = {}
-        at = 0
-        for item in made.listing.items:
-            self._places[item.oid] = at, item.size
-            at += item.size
+        self._places = _places_of(made.listing)
 
     def tree(self, oid: str) -> list[TreeEntry]:
         """The entries of a tree.
@@ -165,8 +163,8 @@ class TemplateObjects:
         Raises:
             KeyError: there is no such object.
         """
-        known = self._trees.get(oid)
-        return self._store.tree(oid) if known is None else known
+        known = _trees_of(self._made.listing).get(oid)
+        return self._store.tree(oid) if known is None else list(known)
 
     def blob(self, oid: str) -> bytes:
         """The bytes of a blob.
@@ -182,29 +180,47 @@ class TemplateObjects:
         return self._store.blob(oid)
 
     @cached_property
-    def _trees(self) -> dict[str, list[TreeEntry]]:
-        listing = self._made.listing
-        oids = dict(zip(("", *listing.folders), listing.trees, strict=True))
-        found: dict[str, list[TreeEntry]] = {oid: [] for oid in listing.trees}
-        first: dict[str, str] = {}
-        inside = [(path, DIRECTORY, oid) for path, oid in oids.items() if path]
-        inside += [(item.path, item.mode, item.oid) for item in listing.items]
-        for path, mode, oid in inside:
-            folder, _, name = path.rpartition("/")
-            parent = oids[folder]
-            # Two folders with the same content are one tree.
-            if first.setdefault(parent, folder) == folder:
-                found[parent].append(TreeEntry(text_to_path(name), mode, oid))
-        for entries in found.values():
-            entries.sort(key=lambda entry: entry.name + b"/" * (entry.mode == DIRECTORY))
-        return found
-
-    @cached_property
     def _data(self) -> bytes | mmap.mmap:
         # Whatever has become of it meanwhile, the store has everything, too.
         with suppress(OSError, ValueError), (self._made.folder / _DATA).open("rb") as file:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         return b""
+
+
+@lru_cache(maxsize=_KEPT)
+def _objects_of(listing: Listing) -> frozenset[str]:
+    """The ids of everything in the tree."""
+    return frozenset((*listing.trees, *(item.oid for item in listing.items)))
+
+
+@lru_cache(maxsize=_KEPT)
+def _places_of(listing: Listing) -> dict[str, tuple[int, int]]:
+    """Where in the data the files of the tree are, by their ids: from which byte, and how many."""
+    found: dict[str, tuple[int, int]] = {}
+    at = 0
+    for item in listing.items:
+        found[item.oid] = at, item.size
+        at += item.size
+    return found
+
+
+@lru_cache(maxsize=_KEPT)
+def _trees_of(listing: Listing) -> dict[str, list[TreeEntry]]:
+    """The entries of the tree and of every folder in it, by their ids."""
+    oids = dict(zip(("", *listing.folders), listing.trees, strict=True))
+    found: dict[str, list[TreeEntry]] = {oid: [] for oid in listing.trees}
+    first: dict[str, str] = {}
+    inside = [(path, DIRECTORY, oid) for path, oid in oids.items() if path]
+    inside += [(item.path, item.mode, item.oid) for item in listing.items]
+    for path, mode, oid in inside:
+        folder, _, name = path.rpartition("/")
+        parent = oids[folder]
+        # Two folders with the same content are one tree.
+        if first.setdefault(parent, folder) == folder:
+            found[parent].append(TreeEntry(text_to_path(name), mode, oid))
+    for entries in found.values():
+        entries.sort(key=lambda entry: entry.name + b"/" * (entry.mode == DIRECTORY))
+    return found
 
 
 class _Writer:
@@ -278,7 +294,7 @@ def _read_listing(folder: Path, tree: str) -> Listing | None:
     return listing
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=_KEPT)
 def _parsed(body: bytes) -> Listing | None:
     try:
         return from_json(Listing, body, _LIST)

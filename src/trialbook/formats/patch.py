@@ -157,6 +157,14 @@ class _Reader:
             raise self.refusal("the patch ends in the middle of a line; its last newline is gone")
         return self._lines[at]
 
+    def ahead(self) -> tuple[list[bytes], int, int]:
+        """All lines, the place of the next one, and of the first that is not there or not whole."""
+        return self._lines, self._at, self._count if self._cut_off < 0 else self._cut_off
+
+    def go_to(self, place: int) -> None:
+        """Have taken the lines before a place."""
+        self._at = place
+
     def skip_to_file(self) -> bool:
         """Go to where the next file begins; False if there is none."""
         while (line := self.peek()) is not None:
@@ -295,8 +303,14 @@ def _hunk_lines(reader: _Reader, old: tuple[int, int], new: tuple[int, int]) -> 
     lines: list[Line] = []
     old_at, old_end = old[0], sum(old)
     new_at, new_end = new[0], sum(new)
+    ahead, at, end = reader.ahead()
     while old_at < old_end or new_at < new_end:
-        raw = reader.take()
+        # As `take` does it, which would be called for every line of every patch of a ledger.
+        if at >= end:
+            reader.go_to(at)
+            reader.take()
+        raw = ahead[at]
+        at += 1
         # Some mailers and editors cut the single space of an empty line that did not change.
         sign, text = raw[:1] or b" ", raw[1:] + b"\n"
         if sign == b"+" and new_at < new_end:
@@ -311,7 +325,9 @@ def _hunk_lines(reader: _Reader, old: tuple[int, int], new: tuple[int, int]) -> 
         elif raw.startswith(_NO_NEWLINE) and lines:
             lines[-1] = lines[-1]._replace(text=lines[-1].text.removesuffix(b"\n"))
         else:
+            reader.go_to(at)
             raise reader.refusal("a hunk does not have the lines that its header says")
+    reader.go_to(at)
     following = reader.peek()
     if following is not None and following.startswith(_NO_NEWLINE) and lines:
         reader.take()

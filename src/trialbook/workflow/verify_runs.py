@@ -26,6 +26,8 @@ from trialbook.verify.run import RunAnswer, RunCheck
 from trialbook.verify.trees import Trees
 from trialbook.workflow.verify_rules import Sources, rules_of
 
+_MOST_READ = 200_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunJob:
@@ -40,11 +42,18 @@ class RunJob:
     work: Path
 
 
-def check_run(job: RunJob) -> RunAnswer:
-    """Check one run as it is at the head."""
-    findings = Findings()
-    objects = RawObjects(job.objects)
-    try:
+class RunChecker:
+    """Checks runs, one after the other. What it learns of where objects are serves the next one."""
+
+    def __init__(self) -> None:
+        self._folder: Path | None = None
+        self._objects: RawObjects | None = None
+
+    def check(self, job: RunJob) -> RunAnswer:
+        """Check one run as it is at the head."""
+        findings = Findings()
+        objects = self._opened(job.objects)
+        before = objects.count
         with fresh_folder(job.work) as scratch, no_collection():
             sources = Sources(
                 cache=job.cache, ledger=job.objects, scratch=scratch, prefix=job.prefix
@@ -52,10 +61,29 @@ def check_run(job: RunJob) -> RunAnswer:
             trees = Trees(objects, findings, b"")
             check = RunCheck(job.path, trees, findings, rules_of(sources))
             answer = check.check(job.tree, job.head)
-    finally:
-        objects.close()
-    answer.objects = objects.count
-    return answer
+        answer.objects = objects.count - before
+        return answer
+
+    def close(self) -> None:
+        """Free the files."""
+        if self._objects is not None:
+            self._objects.close()
+        self._folder = self._objects = None
+
+    def _opened(self, folder: Path) -> RawObjects:
+        if self._objects is None or self._folder != folder or self._objects.count > _MOST_READ:
+            # Anew now and then: what is known of a very large ledger takes memory.
+            self.close()
+            self._folder, self._objects = folder, RawObjects(folder)
+        return self._objects
+
+
+_checker = RunChecker()
+
+
+def _check_there(job: RunJob) -> RunAnswer:
+    """Check a run in a process that does nothing else."""
+    return _checker.check(job)
 
 
 @contextmanager
@@ -65,7 +93,11 @@ def running(jobs: Sequence[RunJob], *, several: bool) -> Iterator[Iterator[RunAn
     Inside the block the caller can do work of its own before it asks for the first answer.
     """
     if not several or not jobs:
-        yield map(check_run, jobs)
+        checker = RunChecker()
+        try:
+            yield map(checker.check, jobs)
+        finally:
+            checker.close()
         return
     workers = min(os.cpu_count() or 1, len(jobs))
     prepare(Plan, Trial, Grade)
@@ -74,7 +106,7 @@ def running(jobs: Sequence[RunJob], *, several: bool) -> Iterator[Iterator[RunAn
     context = get_context("fork" if alone else "spawn")
     with ProcessPoolExecutor(workers, mp_context=context) as pool:
         try:
-            futures = [pool.submit(check_run, job) for job in jobs]
+            futures = [pool.submit(_check_there, job) for job in jobs]
             yield map(_result, as_completed(futures))
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
