@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 TRIALBOOK := $(BIN)/trialbook
 
 .DEFAULT_GOAL := help
-.PHONY: help test-exhaustive eval gate resume check-suite lock-suite status site serve test clients real-agents test-clients test-all benchmark lint fmt types architecture docs ci clean
+.PHONY: help test-exhaustive eval gate judge resume check-suite lock-suite status site serve test clients real-agents test-clients test-all benchmark lint fmt types architecture docs ci clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -32,6 +32,9 @@ eval: .venv/run ## run a suite and commit every trial: make eval SUITE=instructi
 
 gate: .venv/run ## fail for a regression, not for noise: make gate SUITE=x BASE=main HEAD=.
 	$(TRIALBOOK) gate $(SUITE) $(if $(BASE),--revisions $(BASE)..$(or $(HEAD),.)) $(ARGS)
+
+judge: .venv/run ## let a judge read the diffs of a run: make judge RUN=... JUDGE=strict
+	$(TRIALBOOK) judge $(RUN) --judge $(JUDGE) $(ARGS)
 
 resume: .venv/run ## continue an interrupted run: make resume RUN=...
 	$(TRIALBOOK) resume $(RUN) $(ARGS)

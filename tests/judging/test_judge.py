@@ -257,10 +257,7 @@ def test_votes_need_more_than_half_and_a_tie_is_no_verdict(
         most = max(verdicts.count("MERGE"), verdicts.count("REJECT"))
         assert (judgement["asked"], judgement["agreed"]) == (9, most)
         assert judgement["verdict"] == max(set(verdicts), key=verdicts.count)
-    third = by_mark + (
-        "if 'x' > mark[0]: print('no'); sys.exit()" if False else "print('no'); sys.exit()"
-    )
-    judge_named("silent", third, "votes: 3\n")
+    judge_named("silent", "print('no'); sys.exit()", "votes: 3\n")
     found = judged(ledger, run, "silent", "--jobs", "2")
     assert "no verdict has more than half of 3 votes" in found["grades"][GOOD]["message"]
 
