@@ -19,6 +19,7 @@ from trialbook.formats.schema import (
     schema_fault,
 )
 from trialbook.model.amendment import Amendment
+from trialbook.model.calibration import Calibration
 from trialbook.model.generation import Generation
 from trialbook.model.grade import Grade
 from trialbook.model.incident import ClosedIncident, OpenedIncident
@@ -27,6 +28,8 @@ from trialbook.model.outcome import Outcome
 from trialbook.model.plan import Plan
 from trialbook.model.regrade import Regrade
 from trialbook.model.review import Reconciliation, Review
+from trialbook.model.rule import Rule
+from trialbook.model.session import Handover
 from trialbook.model.suite import Contamination, Limits, Split
 from trialbook.model.trajectory import Trajectory
 from trialbook.model.trial import Trial
@@ -45,6 +48,9 @@ RECORDS = {
     "generation": Generation,
     "review": Review,
     "reconciliation": Reconciliation,
+    "handover": Handover,
+    "calibration": Calibration,
+    "rule": Rule,
 }
 
 

@@ -17,7 +17,7 @@ from trialbook.errors import Problem
 from trialbook.formats.document import Document, Node, Pointer
 from trialbook.formats.mistakes import mistakes
 
-SUITE_KINDS = ("suite", "task", "configuration", "checks", "expected")
+SUITE_KINDS = ("suite", "task", "configuration", "checks", "expected", "regression_key")
 """What people write into a suite."""
 
 AUTHORED_KINDS = (*SUITE_KINDS, "judge", "prices", "rubric", "site")
@@ -36,6 +36,8 @@ RECORD_KINDS = (
     "generation",
     "review",
     "reconciliation",
+    "calibration",
+    "rule",
 )
 """What the program writes."""
 

@@ -34,7 +34,7 @@ class Question:
     """One question of a rubric. *Yes* is always the good answer.
 
     ``no_when`` says what makes the answer no; ``applies_to`` when the question applies at all, and
-    None means always.
+    None means always. ``critical`` marks a *no* that a judge may never overlook.
     """
 
     id: str
@@ -43,6 +43,7 @@ class Question:
     evidence: EvidenceKind
     severity: Severity = Severity.HIGH
     applies_to: str | None = None
+    critical: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,3 +70,13 @@ class Rubric:
     def question(self, name: str) -> Question | None:
         """The question with that id; None if there is none."""
         return next((one for one in self.questions if one.id == name), None)
+
+    @property
+    def critical(self) -> tuple[str, ...]:
+        """The questions whose *no* a judge may never overlook.
+
+        Those that are marked so; in a rubric that marks none, all whose severity is *must*.
+        """
+        marked = tuple(one.id for one in self.questions if one.critical)
+        musts = tuple(one.id for one in self.questions if one.severity is Severity.MUST)
+        return marked or musts

@@ -21,7 +21,9 @@ _ADVISORY_LABELS, _ADVISORY_EACH = 20, 8
 _ADVISORY_AGREEMENT = Fraction(4, 5)
 _GATING_LABELS, _GATING_EACH = 60, 30
 _GATING_BOUND = 0.80
-_GATING_RUNS, _GATING_REPEATED = 3, 20
+ENOUGH_RUNS = 3
+"""So many times the same change is to be judged, to see whether the verdict stays."""
+_GATING_REPEATED = 20
 _GATING_IDENTICAL = Fraction(19, 20)
 
 
@@ -148,12 +150,12 @@ def _labels(errors: Confusion, labels: int, each: int) -> Iterator[tuple[str, st
 
 
 def _repeated(found: Repeats) -> Iterator[tuple[str, str]]:
-    if found.units < _GATING_REPEATED or found.runs < _GATING_RUNS:
+    if found.units < _GATING_REPEATED or found.runs < ENOUGH_RUNS:
         yield (
             "repeats",
             (
                 f"judged again: {found.units} diffs, {found.runs} times each; needed are "
-                f"{_GATING_REPEATED} diffs, {_GATING_RUNS} times each"
+                f"{_GATING_REPEATED} diffs, {ENOUGH_RUNS} times each"
             ),
         )
     rate = found.rate

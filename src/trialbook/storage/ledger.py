@@ -1,8 +1,8 @@
 """The ledger's single writer: files into commits on the ledger's branch.
 
-A commit changes nothing but its own paths below ``runs/``: whatever else is staged, modified or
-untracked stays. It is signed if git's configuration says so, and runs no hook. Several processes
-may write at once.
+A commit changes nothing but its own paths, in runs and among the records beside them: whatever else
+is staged, modified or untracked stays. It is signed if git's configuration says so, and runs no
+hook. Several processes may write at once.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class Ledger:
 
         Args:
             groups: For each commit its files (bytes by path relative to the ledger's root, below
-                ``runs/<suite>/<run>/``), and its whole message.
+                ``runs/<suite>/<run>/`` or a folder of records), and its whole message.
 
         Raises:
             Refused: a path that cannot be in the ledger, or is there with other bytes.

@@ -10,12 +10,14 @@ import unicodedata
 from collections.abc import Iterable
 
 from trialbook.model.amendment import Amendment
+from trialbook.model.calibration import Calibration
 from trialbook.model.generation import Generation
 from trialbook.model.incident import ClosedIncident, OpenedIncident
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import DRAFT, Plan
 from trialbook.model.regrade import Regrade
 from trialbook.model.review import UNRESOLVED, Reconciliation, Review
+from trialbook.model.rule import Rule
 from trialbook.model.trial import Trial
 
 _WIDTH = 72
@@ -157,6 +159,35 @@ def reconciliation_message(record: Reconciliation) -> str:
             "Reconciliation": record.id,
             "Participants": ", ".join(record.participants),
         },
+    )
+
+
+def calibration_message(record: Calibration) -> str:
+    """``calibrate strict with merge@1: advisory (17/20 agree, 2 false accepts)``, trailers."""
+    errors = record.numbers.errors
+    agree = errors.true_accepts + errors.true_rejects
+    said = (
+        f"{agree}/{len(record.labels)} agree, {_count(errors.false_accepts, 'false accept')}, "
+        f"{_count(errors.false_rejects, 'false reject')}"
+    )
+    return _message(
+        f"calibrate {record.identity.judge} with {record.rubric}: {record.numbers.level} ({said})",
+        [],
+        {
+            "Calibration": record.id,
+            "Judge": record.judge,
+            "Rubric": record.rubric,
+            "Author": record.author,
+        },
+    )
+
+
+def rule_message(rule: Rule) -> str:
+    """``finding 0123abcd is a rule: instructions``, what it is about, where, trailers."""
+    return _message(
+        f"finding {rule.group} is a rule: {rule.kind}",
+        [rule.about.text, f"See {rule.link}."],
+        {"Rule": rule.id, "Finding": rule.group, "Author": rule.author},
     )
 
 

@@ -184,8 +184,7 @@ class Reader:
 
     def file(self, run: RunRef, path: str) -> bytes | None:
         """The bytes of a file of the run, by its path in the run's folder, or None."""
-        entry = self._entry(run, path)
-        return None if entry is None or entry.mode == DIRECTORY else self._blob(entry.oid)
+        return self.ledger_file(f"runs/{run.path}/{path}")
 
     def files(self, run: RunRef, trial_path: str) -> list[str]:
         """The files of a trial, by their paths in the trial's folder, sorted.
@@ -199,10 +198,20 @@ class Reader:
 
     def names(self, run: RunRef, folder: str) -> list[str]:
         """The names in a folder of the run, sorted; empty if there is no such folder."""
-        entry = self._entry(run, folder)
-        if entry is None or entry.mode != DIRECTORY:
-            return []
-        return sorted(os.fsdecode(name) for name in self._entries(entry.oid))
+        return self.ledger_names(f"runs/{run.path}/{folder}")
+
+    def ledger_file(self, path: str) -> bytes | None:
+        """The bytes of any file of the ledger, by its path from the root down, or None."""
+        entry = self._lookup(os.fsencode(path))
+        return None if entry is None or entry.mode == DIRECTORY else self._blob(entry.oid)
+
+    def ledger_names(self, folder: str) -> list[str]:
+        """The names in any folder of the ledger, sorted; empty if there is no such folder."""
+        return sorted(map(os.fsdecode, self._folder(os.fsencode(folder))))
+
+    def has(self, path: str) -> bool:
+        """Whether the ledger has a file or folder at a path."""
+        return self._lookup(os.fsencode(path)) is not None
 
     def record(self, kind: type[T], run: RunRef, path: str) -> T:
         """Any JSON record of the run, by its path in the run's folder.
@@ -227,6 +236,13 @@ class Reader:
             folder = self._prefix + f"runs/{run.path}".encode()
             self._added[run] = additions(self._store, self.head, folder) if self.head else {}
         return self._added[run].get(os.fsencode(path))
+
+    def record_added(self, path: str) -> str | None:
+        """The commit that added a record beside the runs, by its path from the root down."""
+        folder, _, name = path.rpartition("/")
+        where = self._prefix + os.fsencode(folder)
+        found = additions(self._store, self.head, where) if self.head else {}
+        return found.get(os.fsencode(name))
 
     def resolve(self, text: str) -> RunRef | tuple[RunRef, str]:
         """What an argument RUN or TRIAL means.

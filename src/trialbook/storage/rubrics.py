@@ -43,6 +43,14 @@ class RubricFile:
         return f"{self.name}@{self.version}"
 
 
+def rubric_of(text: str, reference: str) -> Rubric | None:
+    """The rubric that a file's text holds, whatever its place; None if it has mistakes of form."""
+    parts, problems = parse_front_matter(text, rubric_path(reference))
+    if parts is None or problems or [*check_schema(parts.document, load_schema("rubric"))]:
+        return None
+    return _rubric(parts, sha256(text.encode()))
+
+
 def load_rubric(root: Path, reference: str) -> Rubric:
     """The rubric that a reference such as ``merge@1`` names.
 
@@ -257,6 +265,7 @@ def _question(data: dict[str, Any]) -> Question:
         evidence=EvidenceKind(data["evidence"]),
         severity=Severity(data.get("severity", Severity.HIGH)),
         applies_to=data["applies_to"].strip() if "applies_to" in data else None,
+        critical=data.get("critical", False),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 from trialbook.errors import Refused
+from trialbook.model.ledgerfiles import records_folder
 from trialbook.model.treepath import path_problem as tree_path_problem
 
 RUN_ATTRIBUTES = b"""\
@@ -25,9 +26,9 @@ _NAME_BYTES = 255
 def path_problem(path: str) -> str | None:
     """Why a path cannot stand in the ledger, in words, or None.
 
-    A path is relative to the ledger's root and lies in a run: ``runs/<suite>/<run>/...``. Names are
-    what git takes on every platform: nothing that begins with ``.git``, no backslash, no character
-    that cannot be seen.
+    A path is relative to the ledger's root and lies in a run (``runs/<suite>/<run>/...``), or is
+    one that `trialbook.model.ledgerfiles` knows. Names are what git takes on every platform:
+    nothing that begins with ``.git``, no backslash, no character that cannot be seen.
     """
     plain = path.isascii() and path.isprintable()
     if not plain and any(unicodedata.category(char) in _HIDDEN for char in path):
@@ -38,7 +39,7 @@ def path_problem(path: str) -> str | None:
     names = parts[:-1] if _is_run_attributes(parts) else parts
     rules = {
         "is not inside of a run (runs/<suite>/<run>/...)": (
-            parts[0] == "runs" and len(parts) > _RUN_DEPTH
+            (parts[0] == "runs" and len(parts) > _RUN_DEPTH) or records_folder(path) is not None
         ),
         "has a backslash": "\\" not in path,
         f"has a name of more than {_NAME_BYTES} bytes": (
@@ -67,7 +68,9 @@ def checked_path(path: str, data: bytes) -> bytes:
 
 
 def run_folder(path: bytes) -> bytes:
-    """The run that a checked path belongs to: ``runs/<suite>/<run>``."""
+    """What a checked path belongs to: the run ``runs/<suite>/<run>``, or a folder of records."""
+    if not path.startswith(b"runs/"):
+        return path.rpartition(b"/")[0]
     return b"/".join(path.split(b"/")[:_RUN_DEPTH])
 
 

@@ -1,53 +1,74 @@
-"""How far a judge is trusted: the one place that says so, by the calibrations on record."""
+"""How far a judge is trusted: the one place that says so, by the calibrations on record.
+
+What a record says of the level is not believed: it is worked out again from the reviews and grades
+that were in the ledger when the record came, and from the time that has passed since. A file that
+is not committed counts for nothing.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
+from trialbook.model.calibration import Calibration
 from trialbook.model.judgement import JudgeIdentity, Trusted
+from trialbook.model.ledgerfiles import calibration_path
 from trialbook.model.trust import TrustLevel
-from trialbook.stats.trust import OLDEST_DAYS
-from trialbook.storage.rubrics import RUBRICS_FOLDER
+from trialbook.stats.calibrated import trust_at
+from trialbook.stats.trust import Trust
+from trialbook.storage.calibrations import calibration_faults, calibrations
+from trialbook.storage.reader import Reader
 from trialbook.system import parse_timestamp
 
-CALIBRATIONS = "calibrations"
 
-
-def trust_of(root: Path, identity: JudgeIdentity, rubric: str, now: datetime) -> Trusted:
-    """How far a judge may be trusted with a rubric now.
+def trust_of(
+    root: Path, reader: Reader, identity: JudgeIdentity, rubric: str, now: datetime
+) -> Trusted:
+    """How far a judge may be trusted with a rubric at some time.
 
     A calibration is of exactly one identity: whatever changes the judge, the newest one of its own
     counts, and without any it is uncalibrated.
 
     Args:
         root: The ledger.
+        reader: Its records.
         identity: The judge.
         rubric: The rubric's reference, such as ``merge@1``.
-        now: The time.
+        now: The time; what came later counts for nothing.
     """
-    mine = [one for one in _calibrations(root, rubric) if one.get("judge") == identity.sha256]
+    mine = [
+        one
+        for one in calibrations(reader, rubric)
+        if one.judge == identity.sha256 and parse_timestamp(one.created) <= now
+    ]
     if not mine:
         return Trusted(because=f"{identity.judge} was never calibrated as it is now, with {rubric}")
-    newest = max(mine, key=lambda one: (str(one["created"]), str(one["id"])))
-    level, name = TrustLevel(newest["level"]), str(newest["id"])
-    age = now - parse_timestamp(str(newest["created"]))
-    if level is TrustLevel.GATING and age > timedelta(days=OLDEST_DAYS):
-        because = f"the calibration {name} is older than {OLDEST_DAYS} days"
-        return Trusted(level=TrustLevel.ADVISORY, calibration=name, because=because)
-    return Trusted(level=level, calibration=name, because=f"by the calibration {name}")
+    newest = mine[-1]
+    if problem := _problem(root, reader, newest):
+        because = f"the calibration {newest.id} does not hold: {problem}"
+        return Trusted(calibration=newest.id, because=because)
+    age = (now - parse_timestamp(newest.created)) / timedelta(days=1)
+    earned = trust_at(newest.judged, newest.labels, age)
+    return Trusted(level=earned.level, calibration=newest.id, because=_because(newest, earned))
 
 
-def _calibrations(root: Path, rubric: str) -> Iterator[Mapping[str, Any]]:
-    """The records of a rubric's calibrations that can be read as such."""
-    folder = root / RUBRICS_FOLDER / rubric.partition("@")[0] / CALIBRATIONS
-    for path in sorted(folder.glob("*.json")):
-        try:
-            record = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError:
-            continue
-        if isinstance(record, dict) and {"id", "created", "judge", "level"} <= record.keys():
-            yield record
+def _problem(root: Path, reader: Reader, record: Calibration) -> str:
+    """Why a record counts for nothing; empty if it holds."""
+    added = reader.record_added(calibration_path(record.rubric, record.id))
+    if added is None:
+        return "no commit added it"
+    then = Reader.open(root, added)
+    try:
+        return "; ".join(calibration_faults(root, then, record))
+    finally:
+        then.close()
+
+
+def _because(record: Calibration, earned: Trust) -> str:
+    said = f"by the calibration {record.id}"
+    if earned.level is TrustLevel.GATING:
+        return said
+    levels = list(TrustLevel)
+    above = levels[levels.index(earned.level) + 1]
+    missing = [one.message for one in earned.unmet if one.level is above]
+    return f"{said}; to be {above.value} it lacks: {'; '.join(missing)}"

@@ -1,7 +1,8 @@
 """What each commit did to the records, seen against every one of its parents.
 
-A path below ``runs/<suite>/<run>/``, or a lock of a suite, that a parent has must be in the child
-with the same mode and bytes: a merge that drops what one side had is caught like any other commit.
+A path below ``runs/<suite>/<run>/``, a lock of a suite, a calibration or a rule that a parent has
+must be in the child with the same mode and bytes: a merge that drops what one side had is caught
+like any other commit.
 Parts of trees that are the same are never opened.
 """
 
@@ -270,7 +271,7 @@ class HistoryWalk:
         """A file or folder that was there is changed or gone: a fault in a run, and for a lock."""
         lock = place.level is Level.LOCKS
         run = self._level_below(place, old) is Level.RUN
-        if not (lock or run or place.level >= Level.RUN):
+        if not (lock or run or place.level >= Level.RECORDS):
             return
         self._losses += 1
         path = place.path + b"/" + old.name
@@ -313,7 +314,7 @@ class HistoryWalk:
             self._added_trial(place, entry.name, before)
         elif level is not None:
             self._compare(self._inside(place, entry.name, level), entry.oid, [])
-        elif place.level is Level.LOCKS:
+        elif place.level in (Level.LOCKS, Level.RECORDS):
             self._additions += 1
         elif place.level >= Level.RUN:
             self._added_file(place, entry.name)

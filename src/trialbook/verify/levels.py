@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import IntEnum
 
+from trialbook.model.ledgerfiles import CALIBRATIONS, RUBRICS, RULES
 from trialbook.model.runfiles import GENERATIONS, INCIDENTS, REGRADES, REVIEWS, rerun_of
 
 
 class Level(IntEnum):
-    """Where in the ledger a tree stands. Below RUN, everything is a record."""
+    """Where in the ledger a tree stands. From RUN on, everything is a record."""
 
     ABOVE = 0
     ROOT = 1
@@ -18,22 +19,37 @@ class Level(IntEnum):
     SUITES = 4
     SUITE_SOURCE = 5
     LOCKS = 6
-    RUN = 7
-    TASK = 8
-    CONFIGURATION = 9
-    TRIAL = 10
-    INSIDE = 11
+    RUBRICS = 7
+    RUBRIC = 8
+    RECORDS = 9
+    RUN = 10
+    TASK = 11
+    CONFIGURATION = 12
+    TRIAL = 13
+    INSIDE = 14
 
 
 _NO_TASKS = frozenset(name.encode() for name in (GENERATIONS, INCIDENTS, REGRADES, REVIEWS))
 
 
+_TOP = {
+    b"runs": Level.RUNS,
+    b"suites": Level.SUITES,
+    RUBRICS.encode(): Level.RUBRICS,
+    RULES.encode(): Level.RECORDS,
+}
+
+
 def _below_root(name: bytes) -> Level | None:
-    return {b"runs": Level.RUNS, b"suites": Level.SUITES}.get(name)
+    return _TOP.get(name)
 
 
 def _below_suite(name: bytes) -> Level | None:
     return Level.LOCKS if name == b"locks" else None
+
+
+def _below_rubric(name: bytes) -> Level | None:
+    return Level.RECORDS if name == CALIBRATIONS.encode() else None
 
 
 def _below_run(name: bytes) -> Level:
@@ -51,6 +67,9 @@ BELOW: dict[Level, Level | Callable[[bytes], Level | None]] = {
     Level.SUITES: Level.SUITE_SOURCE,
     Level.SUITE_SOURCE: _below_suite,
     Level.LOCKS: Level.INSIDE,
+    Level.RUBRICS: Level.RUBRIC,
+    Level.RUBRIC: _below_rubric,
+    Level.RECORDS: Level.INSIDE,
     Level.RUN: _below_run,
     Level.TASK: Level.CONFIGURATION,
     Level.CONFIGURATION: _below_configuration,

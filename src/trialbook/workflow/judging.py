@@ -30,8 +30,8 @@ from trialbook.model.regrade import LeftOut, Regrade, UsedGrader
 from trialbook.model.runfiles import PATCH, attempt_folder
 from trialbook.model.standing import Standing
 from trialbook.model.suite import ArtifactPolicy
+from trialbook.storage.corrections import before_people, regrades
 from trialbook.storage.corrections import grades as standing_grades
-from trialbook.storage.corrections import regrades, standings
 from trialbook.storage.ledger import Ledger
 from trialbook.storage.locks import exclusive_or_none
 from trialbook.storage.reader import Reader, RunRef
@@ -134,6 +134,8 @@ class _Judging:
         self._request = request
         self._so_far = so_far
         self._cancel = threading.Event()
+        # Of this moment is how far the judge is trusted, so the record is of it, too.
+        self._now = bench.system.now()
         self._taken: set[str] = set()
         self._briefs: dict[str, str | None] = {}
 
@@ -143,13 +145,14 @@ class _Judging:
         reference = self._request.rubric or usual_rubric(graded.plan)
         rubric = used_rubric(self._bench.root, reference, graded.reader)
         grader = judge_grader(self._request.judge, rubric.reference, usual_rubric(graded.plan))
-        todo = [one for one in standings(graded.reader, graded.run) if one.record.grades]
+        todo = [one for one in before_people(graded.reader, graded.run) if one.record.grades]
         if not todo:
             raise UserError(f"no trial of {graded.run.path} was graded, so there is none to judge")
         with rooms(self._bench.system) as work:
             ready = ready_judge(self._bench, self._request.judge, rubric, work, self._cancel)
-            now = self._bench.system.now()
-            trusted = trust_of(self._bench.root, ready.identity, rubric.reference, now)
+            trusted = trust_of(
+                self._bench.root, graded.reader, ready.identity, rubric.reference, self._now
+            )
             panel = Panel(
                 grader=grader,
                 asked=ready.asked,
@@ -323,7 +326,7 @@ class _Judging:
         return Regrade(
             id=name,
             run=graded.run.path,
-            created=timestamp(system.now()),
+            created=timestamp(self._now),
             author=author,
             reason=f"judged by {ready.judge.name} with {panel.asked.rubric.reference}",
             trialbook=__version__,
