@@ -18,10 +18,12 @@ from tests.review.desk import (
     reviewed_plan,
 )
 
+from trialbook.model.change import ChangeRecord
+from trialbook.model.grade import GradeSummary
 from trialbook.model.outcome import Outcome
 from trialbook.model.packets import Packets
 from trialbook.model.plan import Plan
-from trialbook.model.trial import ChangeRecord, GradeSummary, Trial
+from trialbook.model.trial import Trial
 
 SHA = "ab" * 32
 

@@ -26,6 +26,7 @@ AGENT = "name of an agent or its maker"
 PLACE = "path of the ledger"
 AUTHOR = "name of an author"
 TRAILER = "trailer that names who wrote it"
+INSTRUCTIONS = "file that a configuration brings along"
 
 _MAKERS = (
     *("Claude", "Anthropic", "Codex", "OpenAI", "ChatGPT", "GPT", "Gemini", "Copilot", "Cursor"),
@@ -59,12 +60,14 @@ class Secret:
 class Blinding:
     """Takes secrets out of one packet.
 
-    ``words`` is the text of the task as all configurations get it. ``taken`` counts what was taken
+    ``words`` is the text of the task as all configurations get it. ``private`` are paths of files
+    that only some configurations have: they are taken out whole. ``taken`` counts what was taken
     out; ``kept`` are kinds of names that stayed, because the task uses the word itself.
     """
 
     secrets: Sequence[Secret]
     words: str
+    private: frozenset[str] = frozenset()
     taken: Counter[str] = field(default_factory=Counter)
     kept: set[str] = field(default_factory=set)
     _patterns: list[tuple[re.Pattern[str], str]] = field(default_factory=list)
@@ -119,6 +122,9 @@ class Blinding:
             self.taken[what] += times
 
     def _file(self, file: FileDiff) -> FileDiff:
+        if file.path in self.private or file.old_path in self.private:
+            self._count(INSTRUCTIONS, 1)
+            return FileDiff(path=GONE, status=file.status)
         path = self.text(file.path)
         old = None if file.old_path is None else self.text(file.old_path)
         notes = [self.text(note) for note in file.notes]
@@ -129,10 +135,25 @@ class Blinding:
         return replace(line, text=self.text(line.text)) if line.kind == "added" else line
 
 
-def words_of(brief: str, files: Iterable[FileDiff]) -> str:
+def private_paths(plan: Plan) -> frozenset[str]:
+    """The files that configurations bring along, by their places in a workspace."""
+    found: set[str] = set()
+    for planned in plan.configurations.values():
+        if planned.taken is not None:
+            found |= planned.taken.files.keys()
+        middle = f"/instructions/{planned.instructions}/"
+        found |= {path.partition(middle)[2] for path in planned.files if middle in path}
+    return frozenset(found)
+
+
+def words_of(brief: str, files: Iterable[FileDiff], private: frozenset[str] = frozenset()) -> str:
     """What a task says in its brief and in those lines of its snapshot that a patch shows."""
     before = (
-        line.text for file in files for line in file.lines if line.kind in ("context", "deleted")
+        line.text
+        for file in files
+        if file.path not in private and file.old_path not in private
+        for line in file.lines
+        if line.kind in ("context", "deleted")
     )
     return "\n".join((brief, *before))
 

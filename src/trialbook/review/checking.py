@@ -25,6 +25,7 @@ _TASTE = re.compile(
 )
 _WRITTEN_AT_THE_END = ("minutes", "submitted")
 _NAMED = 5
+_WHOLE = "diff"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +146,7 @@ def _place(
 ) -> Iterator[Problem]:
     """A place of the diff has to be in one of its files."""
     paths = expected.paths
-    if not paths or any(text == path or _goes_on(text, path) for path in paths):
+    if not paths or text == _WHOLE or any(text == path or _goes_on(text, path) for path in paths):
         return
     path = re.split(r":[0-9]|[ @]", text, maxsplit=1)[0]
     message = f"the change has no file `{path}`"

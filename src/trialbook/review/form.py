@@ -15,7 +15,7 @@ from trialbook.model.rubric import EvidenceKind, Question, Rubric
 
 _WIDTH = 88
 _EVIDENCE = {
-    EvidenceKind.DIFF: "places of the diff, as in [src/app.py:12]",
+    EvidenceKind.DIFF: "places of the diff, as in [src/app.py:12], or [diff] for all of it",
     EvidenceKind.CHECK: "checks by their id, as in [tests-pass]",
     EvidenceKind.TRAJECTORY: "what the agent did, as in [event 12]",
     EvidenceKind.FILE: "files, as in [src/app.py:12]",

@@ -19,6 +19,14 @@ class ShownChecks:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Hidden:
+    """What must not be seen in the packets of a run: texts, and files that go whole."""
+
+    secrets: tuple[Secret, ...]
+    paths: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
     """What there is to judge. ``taken`` says in words what was taken out of it."""
 
@@ -39,7 +47,7 @@ def blinded(
     patch: bytes,
     grades: Sequence[Grade],
     shown: Sequence[str],
-    secrets: Sequence[Secret],
+    hidden: Hidden,
 ) -> Material:
     """A packet's content from what is on record.
 
@@ -48,10 +56,11 @@ def blinded(
         patch: The change.
         grades: What graders said of it.
         shown: The graders that reviewers may see.
-        secrets: What must not be seen.
+        hidden: What must not be seen.
     """
     files = parse_diff(patch)
-    blinding = Blinding(secrets=secrets, words=words_of(brief, files))
+    words = words_of(brief, files, hidden.paths)
+    blinding = Blinding(secrets=hidden.secrets, words=words, private=hidden.paths)
     return Material(
         brief=brief,
         files=tuple(blinding.diff(files)),

@@ -37,8 +37,13 @@ class StoredReview:
 
 @dataclass(frozen=True, kw_only=True)
 class RunReviews:
-    """Everything that people said of the trials of a run."""
+    """Everything that people said of the trials of a run.
 
+    ``closed`` says whether the run's results are written: before that, nobody knows yet what there
+    is to review.
+    """
+
+    closed: bool
     judgement: PlannedJudgement
     packets: Packets
     stored: tuple[StoredReview, ...]
@@ -66,9 +71,17 @@ class RunReviews:
         """The reviewers who have handed in every packet of theirs."""
         return tuple(name for name in self.reviewers if not self.waiting(name))
 
+    def independent(self, packet: Packet) -> bool:
+        """Whether an answer given now can owe nothing to those of others."""
+        return self.sealed or not any(
+            one.packet is not None and one.packet.item == packet.item for one in self.stored
+        )
+
     @cached_property
     def sealed(self) -> bool:
         """Whether nobody may look at what others answered."""
+        if not self.closed:
+            return True
         return len(self.complete) < self.judgement.reviewers and not self.reconciliations
 
     def originals(self, trial: str) -> tuple[StoredReview, ...]:
@@ -94,7 +107,7 @@ class RunReviews:
         stored = self.originals(trial)
         if not stored and trial not in self._wanted:
             return None
-        if self.sealed:
+        if self.sealed or len(stored) < self.judgement.reviewers:
             return Reviewed(sealed=True)
         return reviewed_of(
             tuple(one.review for one in stored),
@@ -136,6 +149,7 @@ def run_reviews(reader: Reader, run: RunRef, trials: Iterable[Trial]) -> RunRevi
     names = (trial.path for trial in known)
     reconciled = {path: reconciliations(reader, run, path) for path in names}
     return RunReviews(
+        closed=reader.is_closed(run),
         judgement=plan.judgement,
         packets=packets,
         stored=tuple(_stored(reader, run, packets)),

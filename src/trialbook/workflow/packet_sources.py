@@ -21,8 +21,8 @@ from trialbook.model.plan import Plan
 from trialbook.model.suite import Limits, Reference, Suite, Task, merge_limits
 from trialbook.process import run
 from trialbook.registry import Registry
-from trialbook.review.blinding import Secret, secrets_of
-from trialbook.review.packet import Material, blinded
+from trialbook.review.blinding import private_paths, secrets_of
+from trialbook.review.packet import Hidden, Material, blinded
 from trialbook.storage.corrections import grades as standing_grades
 from trialbook.storage.corrections import standing
 from trialbook.storage.reader import Reader, RunRef
@@ -71,11 +71,13 @@ class Sources:
             grades = standing_grades(self.reader, self.run, now) if shown else ()
         else:
             patch, grades = self._control(item, shown)
-        return blinded(self._brief(item.task), patch, grades, shown, self._secrets())
+        return blinded(self._brief(item.task), patch, grades, shown, self._hidden())
 
-    def _secrets(self) -> list[Secret]:
+    def _hidden(self) -> Hidden:
         places = (str(self.root.resolve()), str(self.system.cache_folder()))
-        return secrets_of(self.plan, self.reader.trials(self.run), places, self.people)
+        trials = self.reader.trials(self.run)
+        secrets = secrets_of(self.plan, trials, places, self.people)
+        return Hidden(secrets=tuple(secrets), paths=private_paths(self.plan))
 
     def _brief(self, task: str) -> str:
         """The brief as every configuration was told it."""

@@ -18,8 +18,8 @@ from trialbook.model.generation import Generation
 from trialbook.model.regrade import LeftOut, Regrade, UsedGrader
 from trialbook.model.standing import Standing
 from trialbook.model.suite import Suite
+from trialbook.storage.corrections import before_people, regrades
 from trialbook.storage.corrections import grades as standing_grades
-from trialbook.storage.corrections import regrades, standings
 from trialbook.storage.ledger import Ledger
 from trialbook.storage.locks import exclusive_or_none
 from trialbook.storage.reader import Reader, RunRef
@@ -108,7 +108,7 @@ class _Regrading:
         graders = self._graders()
         changed = self._changed_files()
         reason = self._request.reason
-        todo = [one for one in standings(self._reader, self._run) if one.record.grades]
+        todo = [one for one in before_people(self._reader, self._run) if one.record.grades]
         if not todo:
             raise UserError(f"no trial of {self._run.path} was graded, so none can be again")
         others = [*changed, *self._other_versions(todo, graders)]

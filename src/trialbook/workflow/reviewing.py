@@ -29,6 +29,7 @@ from trialbook.storage.rubrics import load_rubric
 from trialbook.system import System, timestamp
 from trialbook.workflow.packet_sources import Sources
 from trialbook.workflow.review_drafts import BRIEF, CHANGE, FORM, PAGE, Draft, completed
+from trialbook.workflow.reviewers import check_reviewer, closed_to
 
 _BESIDE = (
     f"What is to be judged is beside this file: {PAGE} for a browser, or {BRIEF} and {CHANGE}."
@@ -142,11 +143,11 @@ class Desk:
         check_reviewer(reviewer)
         for one in self.runs() if run is None else [run]:
             reviews = self.reviews(one)
-            if run is None and (self._closed_to(one, reviewer) or not reviews.waiting(reviewer)):
+            if problem := closed_to(one, reviews, reviewer):
+                if run is not None:
+                    raise UserError(problem)
                 continue
-            if problem := self._closed_to(one, reviewer):
-                raise UserError(problem)
-            waiting = reviews.waiting(reviewer)
+            waiting = [each for each in reviews.waiting(reviewer) if reviews.independent(each)]
             drafts = [packet for packet in waiting if self.draft(one, packet).there]
             for packet in (*drafts, *waiting)[:1]:
                 draft = self.draft(one, packet)
@@ -174,21 +175,6 @@ class Desk:
                 draft = self.draft(run, packet)
                 return Opened(run=run, packet=packet, draft=draft, fresh=False, left=len(waiting))
         return None
-
-    def _closed_to(self, run: RunRef, reviewer: str) -> str:
-        """Why somebody may not review a run; empty if they may."""
-        reviews = self.reviews(run)
-        if reviewer == reviews.judgement.third:
-            return (
-                f"{reviewer} is the third reviewer of {run.path}, who decides what others do not "
-                "agree on: see `trialbook reconcile`"
-            )
-        if not reviews.sealed and reviews.waiting(reviewer):
-            return (
-                f"the reviews of {run.path} are open: {' and '.join(reviews.complete)} are in, and "
-                "an answer given now would not be independent of theirs"
-            )
-        return ""
 
     def packet_files(self, run: RunRef, packet: Packet) -> Mapping[str, bytes]:
         """What a packet consists of: the empty form, and what there is to judge.
@@ -313,7 +299,10 @@ class Desk:
                 hint="a review is never changed: what you think of it now goes into the "
                 "reconciliation",
             )
-        if problem := self._closed_to(run, review.reviewer):
+        known = self.reviews(run)
+        packet = known.packets.every(review.reviewer).get(review.packet)
+        problem = closed_to(run, known, review.reviewer, packet)
+        if problem and there is None:
             raise UserError(problem)
         commit = self.ledger.commit({f"runs/{run.path}/{path}": data}, review_message(review))
         self.forget()
@@ -373,20 +362,6 @@ class Desk:
         except TrialbookError:
             # What cannot be had here cannot be held against what a person wrote elsewhere.
             return None
-
-
-def check_reviewer(name: str) -> None:
-    """See that somebody may be called that.
-
-    Raises:
-        UserError: no.
-    """
-    if not re.fullmatch(REVIEWER_PATTERN, name):
-        raise UserError(
-            f"{name!r} is no name of a reviewer",
-            hint="use a-z, 0-9, `_` and `-`, at most 40 characters, and always the same for one "
-            "person",
-        )
 
 
 def _no_form(shown: str) -> Problem:
