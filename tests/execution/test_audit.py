@@ -240,3 +240,45 @@ def test_a_damaged_repository_is_a_finding_and_no_crash(work: Path, made: Templa
 def test_names_that_are_no_text_can_be_told(work: Path, made: Template) -> None:
     write(work, b"caf\xe9.patch", b"x")
     assert failed(work, made.commit)["extra_files"].detail == '"caf\\351.patch"'
+
+
+def same_bytes(work: Path) -> None:
+    data = (work / "README.md").read_bytes()
+    (work / "README.md").unlink()
+    (work / "README.md").write_bytes(data)
+
+
+def other_target(work: Path) -> None:
+    (work / "link").unlink()
+    (work / "link").symlink_to("src/oth.py")
+
+
+@pytest.mark.parametrize(
+    ("change", "rules"),
+    [
+        (lambda work: None, set()),
+        (same_bytes, set()),
+        (lambda work: (work / "empty").mkdir(), set()),
+        (lambda work: (work / "src/.git").mkdir(), {"tree"}),
+        (lambda work: (work / "README.md").write_bytes(b"# Readme\n"), {"tree"}),
+        (lambda work: (work / "README.md").chmod(0o755), {"tree"}),
+        (lambda work: (work / "README.md").unlink(), {"tree"}),
+        (lambda work: write(work, "src/more.py", b""), {"tree", "extra_files"}),
+        (lambda work: os.mkfifo(work / "src/pipe"), {"tree", "extra_files"}),
+        (other_target, {"tree"}),
+    ],
+)
+def test_what_is_not_as_it_was_written_is_read(
+    made: Template, tmp_path: Path, change: Callable[[Path], object], rules: set[str]
+) -> None:
+    written = unpack(made, tmp_path / "work")
+    change(tmp_path / "work")
+    rows = audit(tmp_path / "work", made.commit, written=written)
+    assert {row.rule for row in rows if not row.ok} == rules
+
+
+def test_what_was_written_must_be_the_baseline(made: Template, tmp_path: Path) -> None:
+    written = unpack(made, tmp_path / "work")
+    other = {path: entry._replace(oid="0" * 40) for path, entry in written.items()}
+    rows = audit(tmp_path / "work", made.commit, written=other)
+    assert [row for row in rows if not row.ok] == [], "its bytes were read, and are right"

@@ -173,3 +173,17 @@ def test_a_log_of_megabytes_is_done_in_seconds() -> None:
     began = time.monotonic()
     assert redact(data, PLAIN) == (data, {})
     assert time.monotonic() - began < 10, "ten times what it takes on a slow machine"
+
+
+def test_of_many_texts_only_those_kinds_are_looked_for_that_can_be_in_them() -> None:
+    token = "ghp_" + "a1B2c3D4e5" * 4
+    key = f"-----BEGIN RSA PRIVATE KEY-----\n{'A' * 64}\n-----END RSA PRIVATE KEY-----"
+    for texts in (["nothing", "task-one"], ["nothing", f"see {token}"], [key, "x"]):
+        whole = "\n".join(texts).encode()
+        plain, narrow = Redactor({}), Redactor({}).narrowed(whole)
+        for text in texts:
+            found = (text, {}) if narrow is None else narrow.redact_text(text)
+            assert found == plain.redact_text(text)
+    assert Redactor({}).narrowed(b"nothing at all") is None
+    assert Redactor({"TOKEN": PLAIN}).narrowed(b"nothing at all") is not None
+    assert Redactor({}, lambda data: ()).narrowed(b"nothing at all") is not None
