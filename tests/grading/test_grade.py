@@ -152,6 +152,29 @@ def test_a_grader_sees_fresh_copies_that_are_gone_afterwards(
     assert not Probe.seen.candidate.exists()
 
 
+def test_a_grader_that_only_looks_has_no_folder_written_for_it(
+    tmp_path: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def look(evidence: Evidence) -> Grade:
+        view = evidence.view
+        assert view is not None
+        assert view.kinds() == {"a.txt": "file", "src": "folder"}
+        assert view.kinds("src") == {"b.txt": "file"}
+        assert view.kinds("a.txt") == view.kinds("none/there") == view.kinds("\ud800") == {}
+        assert view.read("src/b.txt", 100) == b"inside\n"
+        assert view.read("src/b.txt", 2) == b"ins"
+        assert view.read("src", 2) is view.read("none", 2) is view.read("a.txt/x", 2) is None
+        assert [path.name for path in evidence.scratch.parent.iterdir()] == ["scratch"]
+        return GOOD
+
+    monkeypatch.setattr(Probe, "said", staticmethod(look))
+    files = {"a.txt": "new\n", "src/b.txt": "inside\n"}
+    assert grade(tmp_path, registry, candidate=files) == (GOOD,)
+    assert Probe.seen is not None
+    assert not Probe.seen.candidate.exists(), "nor is it for who asks too late"
+    assert list((tmp_path / "work").iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("said", "words"),
     [
