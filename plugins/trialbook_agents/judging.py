@@ -12,6 +12,8 @@ from trialbook.api import AgentResult, Assignment, JudgeReply, ProcessResult, St
 from trialbook_agents.jsonl import Records
 from trialbook_agents.shapes import text
 
+# Whoever changes what a client is asked raises the version of its adapter: that is part of who a
+# judge is, and what was compared with people was another one.
 SYSTEM_PROMPT = (
     "You are a reviewer. You judge what you are given by the questions that you are given, and "
     "answer in the form that is asked for. You have nothing else to look at and nothing to do."

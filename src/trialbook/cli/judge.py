@@ -11,6 +11,7 @@ from trialbook.formats.records import plain
 from trialbook.formats.visible import visible_line
 from trialbook.model.grade import Grade
 from trialbook.model.trust import JudgeUse, allows
+from trialbook.model.usage import added
 from trialbook.registry import Registry
 from trialbook.reporting.wording import number_of, words
 from trialbook.storage.reader import Reader
@@ -144,6 +145,9 @@ def _disclosed(done: JudgedRun) -> list[str]:
     if family:
         trials = number_of(family, "trial")
         said.append(f"family    judge and agent have models of one family in {trials}")
+    spent = added([one.usage for one in judgements])
+    if spent.cost_usd is not None:
+        said.append(f"cost      {spent.cost_usd} US dollars for these verdicts ({spent.basis})")
     planted = sum(bool(one.planted) for one in judgements)
     if planted:
         said.append(f"planted   {number_of(planted, 'diff')} with text that speaks to the judge")

@@ -37,6 +37,7 @@ from trialbook.model.trial import CutFile, Trial
 from trialbook.reporting.attempts import attempts_said, cost_said
 from trialbook.reporting.corrections import correction_counts, incident_said, regrade_said
 from trialbook.reporting.notices import notices
+from trialbook.reporting.opinions import standing_said
 from trialbook.reporting.results import RunResults, load_results
 from trialbook.reporting.trial_facts import load_facts
 from trialbook.reporting.wording import (
@@ -271,6 +272,8 @@ def _checks(grades: Sequence[Grade]) -> Iterable[Part]:
         yield ""
         yield heading(f"{grade.grader}  {grade.passed}/{grade.total}  {grade.status.value}")
         yield safe(grade.message)
+        if grade.judgement is not None:
+            yield safe(standing_said(grade.judgement), style="dim")
         if grade.checks:
             columns = [Column(head="answer"), Column(head="check"), Column(head="evidence")]
             yield table(columns, [_check(check) for check in grade.checks])

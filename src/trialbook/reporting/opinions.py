@@ -13,6 +13,7 @@ from trialbook.formats.visible import visible_line
 from trialbook.model.acceptance import PolicyError, parse_policy
 from trialbook.model.deciding import REVIEW, is_judge, is_person
 from trialbook.model.grade import GradeStatus
+from trialbook.model.judgement import Judgement
 from trialbook.model.plan import Plan
 from trialbook.model.regrade import RegradedGrade
 from trialbook.model.standing import Standing
@@ -72,6 +73,14 @@ def opinions_of(standing: Standing) -> Opinions:
         by=by,
         judges=judges,
     )
+
+
+def standing_said(judgement: Judgement) -> str:
+    """What a judgement counts for, in a few words."""
+    by = f"by a judge that is {judgement.trust.value}, with {judgement.rubric}"
+    if allows(judgement.trust, JudgeUse.ACCEPTANCE):
+        return f"{by}: it counts where the acceptance policy names the judge"
+    return f"{by}: an opinion, which decides nothing"
 
 
 def has_opinions(plan: Plan, standings: Iterable[Standing]) -> bool:
