@@ -27,6 +27,7 @@ from trialbook.system import System, timestamp
 COMMANDS: dict[str, tuple[str, str]] = {
     "agents": ("trialbook.cli.agents", "List the agents that can be run here, or try one."),
     "amend": ("trialbook.cli.amend", "Correct a trial by a record of its own."),
+    "calibrate": ("trialbook.cli.calibrate", "Compare a judge with people."),
     "compare": ("trialbook.cli.compare", "Compare two configurations of locked runs."),
     "doctor": ("trialbook.cli.doctor", "Say what this machine can do, and what to fix."),
     "eval": ("trialbook.cli.evaluate", "Run a suite and commit every trial to the ledger."),

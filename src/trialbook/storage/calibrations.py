@@ -7,6 +7,7 @@ grades of its commit give exactly it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256 as hash_of
@@ -38,6 +39,8 @@ from trialbook.storage.files import read_regular
 from trialbook.storage.reader import Reader, RunRef
 from trialbook.storage.reviews import RunReviews
 from trialbook.storage.rubrics import rubric_of, rubric_path
+
+_TIME = re.compile(r"[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]\.[0-9]{3}Z")
 
 NO_VERDICT = "none"
 """What stands among a judge's votes for one that gave no verdict."""
@@ -78,7 +81,8 @@ def calibrations(reader: Reader, rubric: str) -> tuple[Calibration, ...]:
             record = from_json(Calibration, data, path)
         except RecordError:
             continue  # Verification says so; it lets nobody do anything.
-        if record.rubric == rubric and calibration_path(rubric, record.id) == path:
+        placed = record.rubric == rubric and calibration_path(rubric, record.id) == path
+        if placed and _TIME.fullmatch(record.created):
             found.append(record)
     return tuple(sorted(found, key=_when))
 

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
 
-
-class Meaning(NamedTuple):
-    """What a code says in one sentence, and an explanation for whoever has to act on it."""
-
-    sentence: str
-    explanation: str
+from trialbook.verify.meaning import Meaning
+from trialbook.verify.meanings_judgement import JUDGEMENT
 
 
 class Code(StrEnum):
@@ -68,6 +63,8 @@ class Code(StrEnum):
     REVIEW_DIFFERS = "review-differs"
     RECONCILIATION_EARLY = "reconciliation-early"
     RECONCILIATION_DIFFERS = "reconciliation-differs"
+    CALIBRATION_DIFFERS = "calibration-differs"
+    TRUST_DIFFERS = "trust-differs"
     PATCH_DIFFERS = "patch-differs"
     PATCH_TREE_DIFFERS = "patch-tree-differs"
     WORKSPACE_DIFFERS = "workspace-differs"
@@ -289,35 +286,6 @@ _MEANINGS: dict[Code, Meaning] = {
         "What was answered before anybody talked about it is what all numbers about agreement are "
         "made from. " + _REWRITTEN,
     ),
-    Code.REVIEW_UNKNOWN: Meaning(
-        "A review is about a packet that the run does not have.",
-        "The names of packets follow from the plan and the reviewer's name. This one was made up, "
-        "copied from another run, or is in another person's folder.",
-    ),
-    Code.REVIEW_RUBRIC: Meaning(
-        "A review or a reconciliation was made with another rubric than the plan names.",
-        "Its answers are to other questions, or to the same ones worded in another way.",
-    ),
-    Code.REVIEW_TWICE: Meaning(
-        "A reviewer reviewed something twice that the plan asks for once.",
-        "Either two reviews of one packet were committed on two branches, or a packet was made up "
-        "that repeats another. Which of two answers counts must not be chosen afterwards.",
-    ),
-    Code.REVIEW_DIFFERS: Meaning(
-        "A review does not answer the questions of its rubric.",
-        "Its answers are to other questions than those of the other reviewers, or one is missing "
-        "or there twice. It was not handed in by the program.",
-    ),
-    Code.RECONCILIATION_EARLY: Meaning(
-        "A reconciliation was made without all of the reviews that it is about.",
-        "Reviewers may talk only when all of them are in. Its commit must come after those that "
-        "added the reviews, and it must name as many as the plan asks for.",
-    ),
-    Code.RECONCILIATION_DIFFERS: Meaning(
-        "A reconciliation does not say what the reviews say.",
-        "It quotes answers, or names digests, that are not those of the reviews, or settles what "
-        "nobody disputes. The reviews stand; what it settles has to be looked at again.",
-    ),
     Code.PATCH_DIFFERS: Meaning(
         "A trial's record and its patch disagree.",
         _CONTRADICTION,
@@ -388,3 +356,4 @@ _MEANINGS: dict[Code, Meaning] = {
         "Add the key to the list on its protected branch, if the person may write to the ledger.",
     ),
 }
+_MEANINGS |= {Code(code): meaning for code, meaning in JUDGEMENT.items()}

@@ -28,6 +28,7 @@ from trialbook.verify.reading import read_record
 from trialbook.verify.run import RunAnswer
 from trialbook.verify.trees import Trees
 from trialbook.workflow.results import regenerate
+from trialbook.workflow.verify_judges import check_judges
 from trialbook.workflow.verify_runs import RunJob, no_collection, running
 from trialbook.workflow.verify_signers import SignerList, check_signatures, find_signers
 
@@ -118,6 +119,7 @@ class _Verification:
         if head in commits:
             self._check_runs(answers, history, commits)
             self._check_locks(answers, history, commits, head)
+            check_judges(self._root, self._head, self._only, self._findings)
             self._check_signers(signers, history, commits)
         return self._verdict(witness, signers, commits, answers)
 
