@@ -10,8 +10,9 @@ from typing import Any
 
 from tests.conftest import git
 from trialbook.formats.records import from_json, to_json
+from trialbook.model.change import ChangeRecord
 from trialbook.model.digest import sha256
-from trialbook.model.grade import Check, Finding, Grade, GradeStatus
+from trialbook.model.grade import Check, Finding, Grade, GradeStatus, GradeSummary
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import (
     Plan,
@@ -29,16 +30,14 @@ from trialbook.model.trial import (
     AgentRecord,
     Attempt,
     AuditRow,
-    ChangeRecord,
-    GradeSummary,
     Isolation,
     ProcessEvidence,
     Stage,
     Trial,
     TrialBundle,
-    Usage,
     WorkspaceRecord,
 )
+from trialbook.model.usage import Usage
 from trialbook.reporting.report import render_report
 from trialbook.reporting.results import RunResults, results_csv
 from trialbook.storage.ledger import Ledger

@@ -22,7 +22,8 @@ from trialbook.api import (
     TrialbookError,
 )
 from trialbook.grading.grade import FolderSubject, Subject, grade_artifacts, grade_folder
-from trialbook.model.suite import GraderUse, Snapshot, SnapshotKind, Task
+from trialbook.model.grader_use import GraderUse
+from trialbook.model.suite import Snapshot, SnapshotKind, Task
 from trialbook.process import run
 from trialbook.registry import Plugin, Registry
 from trialbook.storage.repository import DIRECTORY, REGULAR, Store, TreeEntry

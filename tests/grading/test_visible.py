@@ -13,7 +13,8 @@ from trialbook.api import Command, Evidence, Grade, GradeStatus, Policy, Problem
 from trialbook.errors import Refused
 from trialbook.grading.grade import Subject
 from trialbook.grading.visible import grade_visible
-from trialbook.model.suite import GraderUse, Limits, Snapshot, SnapshotKind, Task
+from trialbook.model.grader_use import GraderUse
+from trialbook.model.suite import Limits, Snapshot, SnapshotKind, Task
 from trialbook.registry import Registry
 from trialbook.storage.repository import Store
 

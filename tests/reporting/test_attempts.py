@@ -8,11 +8,12 @@ from typing import Any
 from tests.recorded import a_configuration, a_plan, a_trial
 
 from trialbook.formats.records import to_json
+from trialbook.model.change import AttemptChange
 from trialbook.model.escalation import Condition
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import Plan, PlannedEscalation, PlannedStage
 from trialbook.model.trajectory import Event, EventKind, Trajectory
-from trialbook.model.trial import Attempt, AttemptChange, Trial
+from trialbook.model.trial import Attempt, Trial
 from trialbook.model.usage import Usage, added
 from trialbook.reporting.arms import what_differs
 from trialbook.reporting.attempts import attempt_counts, attempts_section, cost_said

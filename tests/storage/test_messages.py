@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.storage.conftest import Git, make_plan, make_trial
 
+from trialbook.model.grade import GradeSummary
 from trialbook.model.outcome import Outcome
-from trialbook.model.trial import GradeSummary
 from trialbook.storage.messages import plan_message, results_message, trial_message
 
 

@@ -11,9 +11,9 @@ import pytest
 
 from trialbook.errors import UserError
 from trialbook.formats.editing import edit_text
+from trialbook.model.grader_use import GraderUse
 from trialbook.model.suite import (
     Comparison,
-    GraderUse,
     Limits,
     Network,
     Reference,

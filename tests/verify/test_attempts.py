@@ -9,17 +9,12 @@ from typing import Any
 import pytest
 from tests.recorded import a_configuration, a_grade, a_plan, a_task, a_trial
 
+from trialbook.model.change import AttemptChange
 from trialbook.model.escalation import Condition
+from trialbook.model.grade import GradeSummary
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import Plan, PlannedEscalation, PlannedStage
-from trialbook.model.trial import (
-    AfterAttempt,
-    AgentRecord,
-    Attempt,
-    AttemptChange,
-    GradeSummary,
-    Trial,
-)
+from trialbook.model.trial import AfterAttempt, AgentRecord, Attempt, Trial
 from trialbook.model.usage import Usage
 from trialbook.verify.attempts import attempt_faults
 

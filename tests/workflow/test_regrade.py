@@ -10,7 +10,8 @@ from tests.cli.test_eval import run_folder
 from tests.conftest import git, trialbook
 
 from trialbook.formats.records import from_json, to_json
-from trialbook.model.trial import OmittedFile, Trial
+from trialbook.model.change import OmittedFile
+from trialbook.model.trial import Trial
 from trialbook.storage.ledger import Ledger
 from trialbook.system import System
 

@@ -21,11 +21,12 @@ from trialbook.execution.findings import Findings, GradeTrial, Subject
 from trialbook.execution.planted import planted_git
 from trialbook.execution.told import with_checks
 from trialbook.execution.workspace import TemplateObjects, unpack
+from trialbook.model.change import AttemptChange
 from trialbook.model.escalation import FRESH, TELL_CHECKS, Condition, conditions_held
 from trialbook.model.evidence import violations, with_severities
 from trialbook.model.runfiles import attempt_folder
 from trialbook.model.suite import Escalation
-from trialbook.model.trial import AfterAttempt, AttemptChange, Isolation, TrialSpec
+from trialbook.model.trial import AfterAttempt, Isolation, TrialSpec
 from trialbook.storage.files import fresh_folder, remove_tree
 
 GRADABLE = frozenset({AgentEnd.FINISHED, AgentEnd.TIMED_OUT, AgentEnd.BUDGET})

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from trialbook.api import ChangedFile
+from trialbook.model.change import OmittedFile
 from trialbook.model.paths import path_to_text, text_to_path
-from trialbook.model.trial import OmittedFile
 from trialbook.storage.folders import IdsOnly
 from trialbook.storage.repository import DIRECTORY, Store, TreeEntry
 from trialbook.storage.tree_diff import diff_trees

@@ -27,7 +27,8 @@ from trialbook.api import (
 from trialbook.errors import TrialbookError
 from trialbook.formats.records import from_json, to_json
 from trialbook.grading.tree_view import StoredTree
-from trialbook.model.suite import GraderUse, Limits, Network, Task
+from trialbook.model.grader_use import GraderUse
+from trialbook.model.suite import Limits, Network, Task
 from trialbook.registry import Registry
 from trialbook.storage.files import fresh_folder
 from trialbook.storage.interpreter import interpreter_folders

@@ -13,7 +13,8 @@ from pathlib import Path
 from trialbook.api import Grade
 from trialbook.errors import Refused
 from trialbook.grading.grade import StartInSandbox, Subject, grade_artifacts
-from trialbook.model.suite import GraderUse, Task
+from trialbook.model.grader_use import GraderUse
+from trialbook.model.suite import Task
 from trialbook.registry import Registry
 from trialbook.storage.files import copy_tree, fresh_folder, read_regular
 from trialbook.storage.trees import Objects

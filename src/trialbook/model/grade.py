@@ -8,7 +8,7 @@ from enum import StrEnum
 from trialbook.model.judgement import Judgement
 from trialbook.model.severity import Severity
 
-__all__ = ["Check", "Finding", "Grade", "GradeStatus", "Severity"]
+__all__ = ["Check", "Finding", "Grade", "GradeStatus", "GradeSummary", "Severity"]
 
 
 class GradeStatus(StrEnum):
@@ -63,3 +63,15 @@ class Grade:
     log: str = ""
     schema: str = "trialbook/grade/1"
     judgement: Judgement | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradeSummary:
+    """A grade in one line; the grade itself is ``grades/<grader>.json``."""
+
+    grader: str
+    status: str
+    accepted: bool | None
+    passed: int
+    total: int
+    sha256: str

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from trialbook.model.grade import GradeSummary
 from trialbook.model.outcome import Outcome
-from trialbook.model.trial import GradeSummary
 from trialbook.model.trust import TrustLevel
 
 

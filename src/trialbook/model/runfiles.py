@@ -8,6 +8,12 @@ does not know is none of the program's.
 | ``plan.json`` ``.gitattributes`` | the plan; in the run's first commit |
 | ``<trial>/trial.json`` | a trial's record |
 | ``<trial>/...`` | the trial's artifacts: those that its record lists, in the record's own commit |
+| ``<trial>/sessions/<n>/`` | one session of the trial: artifacts, as those below |
+| ``.../attempt-<m>/...`` | what one attempt was given, said and left |
+| ``.../handover.json`` | for a task of several sessions: what the session began with and left |
+| ``.../change.patch`` ``notes.patch`` | what it changed, and what became of the notes before it |
+| ``.../grades/<part>.<moment>.json`` | what the checks said at its ``start`` or ``end`` |
+| ``<trial>/series.json`` | what is said of the sessions together |
 | ``<trial>/amendments/<id>.json`` | a correction of the trial by a person; any time later |
 | ``<trial>/regrades/<id>/<grader>.json`` | a later grade; in the commit of ``regrades/<id>.json`` |
 | ``<trial>/reviews/<reviewer>.yaml`` | a person's review |
@@ -40,6 +46,9 @@ EGRESS_LOG = "egress.jsonl"
 TRAJECTORY = "trajectory.json"
 TOOLCHAIN_LOG = "toolchain.log"
 SESSIONS = "sessions"
+HANDOVER = "handover.json"
+NOTES_PATCH = "notes.patch"
+SERIES = "series.json"
 AMENDMENTS = "amendments"
 REGRADES = "regrades"
 INCIDENTS = "incidents"
@@ -147,9 +156,34 @@ def rerun_of(folder_name: str) -> tuple[int, int] | None:
     return None if match is None else (int(match[1]), int(match[2] or 0))
 
 
+def session_folder(session: int) -> str:
+    """Where the files of a session are, in the trial's folder."""
+    return f"{SESSIONS}/{session}"
+
+
+def session_patch(session: int) -> str:
+    """Where the patch is that turns what a session began with into what it left."""
+    return f"{session_folder(session)}/{PATCH}"
+
+
+def handover_path(session: int) -> str:
+    """Where the record is of what a session began with and left."""
+    return f"{session_folder(session)}/{HANDOVER}"
+
+
+def notes_patch(session: int) -> str:
+    """Where the patch is of the notes of a session against those of the one before."""
+    return f"{session_folder(session)}/{NOTES_PATCH}"
+
+
+def session_grade(session: int, part: str, moment: str) -> str:
+    """Where the answers are that one part of a session's checks gave at one moment."""
+    return f"{session_folder(session)}/grades/{part}.{moment}.json"
+
+
 def attempt_folder(session: int, attempt: int) -> str:
     """Where the files of an attempt are, in the trial's folder."""
-    return f"{SESSIONS}/{session}/attempt-{attempt}"
+    return f"{session_folder(session)}/attempt-{attempt}"
 
 
 def visible_grade(folder: str, grader: str) -> str:

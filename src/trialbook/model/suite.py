@@ -10,7 +10,9 @@ from typing import Any
 from trialbook.model.credentials import CredentialFile
 from trialbook.model.escalation import Condition
 from trialbook.model.evidence import SightingSeverity
+from trialbook.model.grader_use import GraderUse
 from trialbook.model.instructions import InstructionsFrom
+from trialbook.model.series import CONTINUE, DEFAULT_NOTES, SessionPlan
 from trialbook.model.toolchain import Toolchain
 from trialbook.model.validation import Waiver
 
@@ -174,18 +176,6 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GraderUse:
-    """One grader of a task, by plugin name, with its parameters as written (plain JSON values).
-
-    ``visible`` says that agents may know its questions and answers: nothing of it is private.
-    """
-
-    grader: str
-    parameters: dict[str, Any] = field(default_factory=dict)
-    visible: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     """A fixed problem and its acceptance contract.
 
@@ -197,6 +187,10 @@ class Task:
 
     ``scope`` has patterns of the paths that an answer is expected to touch; what a change does
     beyond them is told to reviewers and decides nothing. Empty is not known.
+
+    A task of several ``sessions`` looks for what its agents note down in ``notes`` (files, or
+    folders where a name ends in ``/``); ``after_failure`` is `CONTINUE` or `END` of
+    `trialbook.model.series`, and ``brief`` holds the briefs of all.
 
     The rest is for validation: wrong and right answers to try the graders on, ids of checks that
     answer *no* (or *yes*) on the snapshot and *yes* on the reference, and paths that a task which
@@ -223,6 +217,9 @@ class Task:
     variants: tuple[Candidate, ...] = ()
     fail_to_pass: tuple[str, ...] = ()
     pass_to_pass: tuple[str, ...] = ()
+    sessions: tuple[SessionPlan, ...] = ()
+    notes: tuple[str, ...] = DEFAULT_NOTES
+    after_failure: str = CONTINUE
     files: dict[str, str] = field(default_factory=dict)
 
 
@@ -263,10 +260,10 @@ class Configuration:
     from. ``template`` is the suite's configuration that this one was made from, to compare
     revisions. ``parameters`` are the agent plugin's own (key ``with``). ``files`` names a folder
     relative to the suite that is copied beside the workspace for the agent; it may contain
-    ``{task}`` and ``{repetition}``. ``gives_reference`` hands the task's reference to the agent:
-    only for known-good controls, and said in every report. ``secrets`` are names of environment
-    variables; ``credential_files`` are laid into the home of the client, and nowhere else.
-    ``readable`` names files and folders of the host that the agent's client needs, to be read.
+    ``{task}``, ``{repetition}`` and ``{session}``. ``gives_reference`` hands the task's reference
+    to the agent: only for known-good controls, and said in every report. ``secrets`` are names of
+    environment variables; ``credential_files`` are laid into the home of the client, and nowhere
+    else. ``readable`` names files and folders of the host that the agent's client needs, to be read.
     ``limits`` holds only what the configuration itself gives: see `merge_limits`.
     ``escalation`` is the second attempt, if it may make one. ``digests`` maps every file that takes
     part (relative to the ledger's root) to its sha256.

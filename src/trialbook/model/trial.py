@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from trialbook.model.change import AttemptChange, ChangeRecord
 from trialbook.model.client import Claim, Denial, Trouble
 from trialbook.model.escalation import Condition
 from trialbook.model.evidence import Sighting, SightingSeverity
+from trialbook.model.grade import GradeSummary
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import SlotKey, trial_folder
 from trialbook.model.prices import PriceTable
+from trialbook.model.session import SessionRecord
 from trialbook.model.suite import OPEN, ArtifactPolicy, Configuration, Limits, Task
 from trialbook.model.toolchain import ToolchainUse
 from trialbook.model.usage import Usage
@@ -59,36 +62,6 @@ class WorkspaceRecord:
     baseline_commit: str
     files: int
     audit: tuple[AuditRow, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OmittedFile:
-    """A file of the final state that is too large for the patch, or that git cannot store."""
-
-    path: str
-    bytes: int | None
-    sha256: str | None
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeRecord:
-    """The change: ``change.patch`` turns the baseline's tree into ``tree``.
-
-    Unless it is ``redacted``: then something secret was taken out of the patch after grading, so
-    that it still reads as a patch but no longer gives ``tree``, which is the true final state.
-    ``lines_before`` has the number of lines of files that lines were taken out of, by their old
-    path: the baseline itself is not in the ledger.
-    """
-
-    tree: str
-    patch_sha256: str
-    files: int
-    insertions: int
-    deletions: int
-    omitted: tuple[OmittedFile, ...] = ()
-    redacted: bool = False
-    lines_before: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,34 +116,6 @@ class AgentRecord:
     version: str
     reported_version: str | None
     model: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GradeSummary:
-    """A grade in one line; the grade itself is ``grades/<grader>.json``."""
-
-    grader: str
-    status: str
-    accepted: bool | None
-    passed: int
-    total: int
-    sha256: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptChange:
-    """What an attempt left, where another one followed: its ``change.patch`` is with its files.
-
-    The patch turns the trial's baseline into ``tree``, unless it is ``redacted``: see
-    `ChangeRecord`. ``omitted`` counts files that stand in no patch.
-    """
-
-    tree: str
-    files: int
-    insertions: int
-    deletions: int
-    omitted: int = 0
-    redacted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,8 +193,8 @@ class Trial:
     ``cut`` lists the logs that were too large to be kept whole; ``artifacts`` maps each other file
     of the trial's folder to its sha256. ``sightings`` is what was seen of broken rules; null means
     that nothing looked. ``egress`` is what a proxy saw of the network; null where none was there.
-    ``usage`` is the sum over all ``attempts``, ``agent`` that of the last one. Parts that the trial
-    did not get to are null.
+    ``usage`` is the sum over all ``attempts``, ``agent`` that of the last one. ``sessions`` are
+    those of a task that has several. Parts that the trial did not get to are null.
     """
 
     schema: str = "trialbook/trial/1"
@@ -285,6 +230,7 @@ class Trial:
     redactions: dict[str, int] = field(default_factory=dict)
     cut: tuple[CutFile, ...] = ()
     artifacts: dict[str, str] = field(default_factory=dict)
+    sessions: tuple[SessionRecord, ...] = ()
 
     @property
     def slot(self) -> SlotKey:

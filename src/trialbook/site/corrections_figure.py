@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from trialbook.model.amendment import Amendment
+from trialbook.model.grade import GradeSummary
 from trialbook.model.regrade import Regrade, RegradedTrial
 from trialbook.model.standing import Standing
-from trialbook.model.trial import GradeSummary
 from trialbook.reporting.corrections import (
     change_said,
     correction_counts,

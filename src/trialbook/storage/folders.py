@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from trialbook.model.change import OmittedFile
 from trialbook.model.paths import path_to_text
 from trialbook.model.treepath import is_git_name
-from trialbook.model.trial import OmittedFile
 from trialbook.storage.disk import doing
 from trialbook.storage.repository import (
     DIRECTORY,

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from trialbook.model.deciding import is_judge
+from trialbook.model.grade import GradeSummary
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import SlotKey
-from trialbook.model.trial import GradeSummary, Trial
+from trialbook.model.trial import Trial
 from trialbook.storage.collection import no_collection
 from trialbook.storage.corrections import amendments, regraded, standing
 from trialbook.storage.reader import Reader

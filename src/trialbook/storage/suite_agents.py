@@ -10,11 +10,12 @@ from typing import Any
 from trialbook.api import Agent
 from trialbook.formats.document import Document, Pointer
 from trialbook.formats.schema import check_schema
+from trialbook.model.series import ONLY_SESSION
 from trialbook.storage.placeholders import placeholder_fault
 from trialbook.storage.suite_reading import Reading, below, value_of
 from trialbook.storage.suite_tasks import TaskFile
 
-_PLACEHOLDERS = ("task", "repetition")
+_PLACEHOLDERS = ("task", "repetition", "session")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +67,7 @@ def _check_prompts(
     if most is None:
         return
     for task in tasks:
-        brief = task.brief
-        length = brief.stat().st_size if brief is not None and brief.is_file() else 0
+        length = max((one.stat().st_size for one in task.briefs if one.is_file()), default=0)
         if length + part.told > most:
             beside = f" and {part.told} for what checks say" if part.told else ""
             message = (
@@ -112,4 +112,5 @@ def files_folders(
 def _expanded(template: str, tasks: Sequence[TaskFile], repetitions: int) -> Iterator[str]:
     for task in tasks:
         for repetition in range(1, repetitions + 1):
-            yield template.format(task=task.name, repetition=repetition)
+            for session in task.session_names or (ONLY_SESSION,):
+                yield template.format(task=task.name, repetition=repetition, session=session)

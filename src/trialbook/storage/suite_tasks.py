@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from trialbook.api import Grader
-from trialbook.errors import Problem, TrialbookError
 from trialbook.formats.document import Document, Pointer
-from trialbook.formats.schema import check_schema
-from trialbook.model.suite import Contamination, GraderUse, Split, Task
+from trialbook.model.grader_use import GraderUse
+from trialbook.model.series import CONTINUE, DEFAULT_NOTES, joined_briefs
+from trialbook.model.suite import Contamination, Split, Task
 from trialbook.model.toolchain import Toolchain
 from trialbook.model.validation import Row
 from trialbook.storage.suite_candidates import build_candidates, check_candidates
+from trialbook.storage.suite_graders import PRIVATE, TASK_FILE, check_use, task_owner
 from trialbook.storage.suite_reading import Reading, below, mapping_of, value_of
+from trialbook.storage.suite_sessions import Uses, build_sessions, check_sessions, has_sessions
 from trialbook.storage.suite_sources import (
     build_reference,
     build_snapshot,
@@ -25,20 +24,21 @@ from trialbook.storage.suite_sources import (
 )
 from trialbook.storage.suite_toolchains import build_toolchain, check_toolchain
 
-TASK_FILE = "task.yaml"
 BRIEF_FILE = "brief.md"
-
-_PRIVATE = "private"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFile:
-    """A task that was read, with or without mistakes. ``graders`` are those that it names."""
+    """A task that was read, with or without mistakes.
+
+    ``graders`` are those that it names, ``sessions`` those that each of its sessions names.
+    """
 
     name: str
     folder: Path
     document: Document
     graders: tuple[GraderUse, ...]
+    sessions: Uses = field(default_factory=list)
 
     @property
     def has_answer(self) -> bool:
@@ -47,9 +47,21 @@ class TaskFile:
         return "reference" in written or written.get("no_change_expected") is True
 
     @property
-    def brief(self) -> Path | None:
-        """The file with the brief; None if its path is not a usable one."""
-        return below(self.folder, mapping_of(self.document).get("brief", BRIEF_FILE))
+    def session_names(self) -> tuple[str, ...]:
+        """The names of its sessions; none if it is an ordinary task."""
+        sessions = value_of(self.document, ("sessions",), list) or []
+        names = [one.get("session") for one in sessions if isinstance(one, dict)]
+        return tuple(name for name in names if isinstance(name, str))
+
+    @property
+    def briefs(self) -> tuple[Path, ...]:
+        """The files with briefs whose paths are usable ones: one, or one for each session."""
+        written = mapping_of(self.document)
+        names = [written.get("brief", BRIEF_FILE)]
+        if has_sessions(self.document):
+            sessions = value_of(self.document, ("sessions",), list) or []
+            names = [one.get("brief") for one in sessions if isinstance(one, dict)]
+        return tuple(path for name in names if (path := below(self.folder, name)) is not None)
 
 
 def task_folders(suite_folder: Path) -> list[Path]:
@@ -72,32 +84,42 @@ def check_task(reading: Reading, folder: Path) -> TaskFile | None:
     document = reading.document(path, "task")
     if document is None:
         return None
-    owner = _owner(folder.name)
+    owner = task_owner(folder.name)
     name = value_of(document, ("task",), str)
     if name is not None and name != folder.name:
         message = f"the task is called `{name}`, but its folder `{folder.name}`"
         reading.at(document, ("task",), message, "rename one of the two")
     reading.freeze(owner, path)
-    if (folder / "private").exists():
-        reading.freeze(owner, folder / "private")
-    _check_brief(reading, document, folder)
+    if (folder / PRIVATE).exists():
+        reading.freeze(owner, folder / PRIVATE)
+    if not has_sessions(document):
+        _check_brief(reading, document, folder)
     if isinstance(document.data, dict):
         check_source(reading, document, ("snapshot",), folder)
         check_answer(reading, document, ("reference",), folder, owner)
         check_candidates(reading, document, folder, owner)
         check_toolchain(reading, document)
     graders = _check_graders(reading, document, folder)
-    return TaskFile(name=folder.name, folder=folder, document=document, graders=graders)
+    return TaskFile(
+        name=folder.name,
+        folder=folder,
+        document=document,
+        graders=graders,
+        sessions=check_sessions(reading, document, folder),
+    )
 
 
 def build_task(reading: Reading, file: TaskFile, toolchain: Toolchain | None) -> Task:
     """The value of a task without mistakes; ``toolchain`` is the suite's."""
     written = mapping_of(file.document)
-    brief = file.folder / written.get("brief", BRIEF_FILE)
+    sessions = build_sessions(reading, file.document, file.folder, file.sessions)
+    brief = joined_briefs(sessions)
+    if not sessions:
+        brief = (file.folder / written.get("brief", BRIEF_FILE)).read_bytes().decode("utf-8")
     return Task(
         name=file.name,
         folder=os.path.relpath(file.folder, reading.root),
-        brief=brief.read_bytes().decode("utf-8"),
+        brief=brief,
         snapshot=build_snapshot(written["snapshot"]),
         graders=file.graders,
         category=written.get("category", ""),
@@ -118,12 +140,11 @@ def build_task(reading: Reading, file: TaskFile, toolchain: Toolchain | None) ->
         variants=build_candidates(written, Row.VARIANT),
         fail_to_pass=tuple(written.get("fail_to_pass", ())),
         pass_to_pass=tuple(written.get("pass_to_pass", ())),
-        files=reading.digests(_owner(file.name)),
+        sessions=sessions,
+        notes=tuple(written.get("notes", DEFAULT_NOTES)),
+        after_failure=written.get("after_failure", CONTINUE),
+        files=reading.digests(task_owner(file.name)),
     )
-
-
-def _owner(name: str) -> str:
-    return f"task {name}"
 
 
 def _check_brief(reading: Reading, document: Document, folder: Path) -> None:
@@ -131,7 +152,7 @@ def _check_brief(reading: Reading, document: Document, folder: Path) -> None:
     path = below(folder, mapping_of(document).get("brief", BRIEF_FILE))
     if path is None or not reading.found(document, pointer, path):
         return
-    reading.freeze(_owner(folder.name), path)
+    reading.freeze(task_owner(folder.name), path)
     before = len(reading.problems)
     if not reading.text(path).strip() and len(reading.problems) == before:
         reading.add(path, "the brief is empty", "write what the agent is asked to do")
@@ -142,82 +163,11 @@ def _check_graders(reading: Reading, document: Document, folder: Path) -> tuple[
     for index, entry in enumerate(value_of(document, ("graders",), list) or []):
         if not isinstance(entry, dict) or len(entry) != 1:
             continue
-        name, written = next(iter(entry.items()))
+        name = next(iter(entry))
         pointer: Pointer = ("graders", index, name)
         if name in uses:
             message = f"the grader `{name}` is named twice"
             reading.at(document, pointer, message, "put all it has to do into one", key=True)
             continue
-        uses[name] = GraderUse(grader=name, parameters={})
-        grader = reading.plugin("graders", name, document, pointer)
-        if grader is None or not isinstance(written, str | dict):
-            continue
-        parameters = {grader.shorthand: written} if isinstance(written, str) else written
-        uses[name] = GraderUse(grader=name, parameters=parameters)
-        wrong = check_schema(document, grader.parameters, at=pointer, data=parameters)
-        reading.problems += wrong
-        if not wrong:
-            files = _ask_grader(reading, document, pointer, folder, grader, parameters)
-            visible = getattr(grader, "visible", False) is True and not _any_private(files, folder)
-            uses[name] = replace(uses[name], visible=visible)
+        uses[name] = check_use(reading, document, pointer, folder, name)
     return tuple(uses.values())
-
-
-def _any_private(files: Iterable[Path], folder: Path) -> bool:
-    """Whether one of the files is private, by its own path or by where a link on it leads."""
-    whole = folder.resolve()
-    return any(
-        _PRIVATE
-        in (*file.relative_to(folder).parts, *os.path.relpath(file.resolve(), whole).split("/"))
-        for file in files
-    )
-
-
-def _ask_grader(
-    reading: Reading,
-    document: Document,
-    pointer: Pointer,
-    folder: Path,
-    grader: Grader,
-    parameters: Mapping[str, Any],
-) -> list[Path]:
-    """Let a grader look at the files that its parameters name; gives those below the folder."""
-    problems: list[Problem] = []
-    try:
-        files = [folder / file for file in grader.files(parameters, folder)]
-        outside = [file for file in files if not _is_below(file, folder)]
-        if not outside and all(reading.confined(file) for file in files):
-            problems += grader.problems(parameters, folder)
-    except TrialbookError as error:
-        reading.at(document, pointer, error.message, error.hint, key=True)
-        return []
-    except Exception as error:  # noqa: BLE001 - a plugin may do anything
-        message = f"the grader `{grader.name}` broke down on these parameters: {error!r}"
-        reading.at(document, pointer, message, "report it to the plugin's authors", key=True)
-        return []
-    placed = [_placed(reading, document, pointer, problem, folder) for problem in problems]
-    reading.problems += placed
-    for file in outside:
-        message = f"`{os.path.relpath(file, folder)}` is outside of the task's folder"
-        reading.at(document, pointer, message, "name a file below the task's folder", key=True)
-    inside = [file for file in files if file not in outside]
-    for file in inside:
-        if file.exists():
-            reading.freeze(_owner(folder.name), file)
-        elif reading.shown(file) not in {problem.path for problem in placed}:
-            message = f"there is no `{reading.shown(file)}`"
-            reading.at(document, pointer, message, "add it, or correct the path", key=True)
-    return inside
-
-
-def _is_below(file: Path, folder: Path) -> bool:
-    return Path(os.path.normpath(file)).is_relative_to(os.path.normpath(folder))
-
-
-def _placed(
-    reading: Reading, document: Document, pointer: Pointer, problem: Problem, folder: Path
-) -> Problem:
-    """A grader's problem, with its path from the ledger's root down."""
-    if problem.line == 0 and problem.path in ("", TASK_FILE):
-        return document.problem(pointer, problem.message, problem.hint, key=True)
-    return replace(problem, path=reading.shown(folder / problem.path))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from trialbook.errors import Refused
 from trialbook.model.digest import sha256
-from trialbook.model.grade import Grade
+from trialbook.model.grade import Grade, GradeSummary
 from trialbook.model.plan import Plan
 from trialbook.model.runfiles import (
     EGRESS_LOG,
@@ -20,7 +20,7 @@ from trialbook.model.runfiles import (
     place_of,
     visible_grade,
 )
-from trialbook.model.trial import GradeSummary, Trial
+from trialbook.model.trial import Trial
 from trialbook.storage.large import FULL_FOLDER, cut_problem
 from trialbook.storage.objects import REGULAR
 from trialbook.storage.raw_objects import BLOB, DamagedObject, Entry, MissingObject

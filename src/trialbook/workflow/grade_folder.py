@@ -12,7 +12,8 @@ from trialbook.api import Command, Grade, GradeStatus, Limits, Policy, ProcessRe
 from trialbook.errors import UserError
 from trialbook.execution.toolchain import in_image
 from trialbook.grading.grade import FolderSubject, grade_folder
-from trialbook.model.suite import GraderUse, Suite, merge_limits
+from trialbook.model.grader_use import GraderUse
+from trialbook.model.suite import Suite, merge_limits
 from trialbook.model.toolchain import Toolchain
 from trialbook.process import run
 from trialbook.registry import Registry

@@ -21,17 +21,13 @@ from trialbook.grading.grade import Subject as Artifacts
 from trialbook.grading.grade import grade_artifacts
 from trialbook.grading.visible import grade_visible
 from trialbook.model.acceptance import parse_policy
+from trialbook.model.change import ChangeRecord
 from trialbook.model.digest import sha256
 from trialbook.model.evidence import violations
+from trialbook.model.grade import GradeSummary
 from trialbook.model.outcome import GOES_BEFORE_VIOLATIONS, Outcome
 from trialbook.model.runfiles import PATCH, attempt_folder, visible_grade
-from trialbook.model.trial import (
-    Attempt,
-    ChangeRecord,
-    GradeSummary,
-    TrialBundle,
-    TrialSpec,
-)
+from trialbook.model.trial import Attempt, TrialBundle, TrialSpec
 from trialbook.registry import Registry
 from trialbook.storage.scanner import Scanner, installed_scanner
 from trialbook.system import System, timestamp

@@ -10,9 +10,10 @@ from trialbook.api import ChangedFile
 from trialbook.grading.tampering.look import is_test
 from trialbook.grading.tampering.report import TamperSubject, tamper_report
 from trialbook.model.evidence import KINDS, Sighting, SightingSeverity, bounded, violations
+from trialbook.model.grader_use import GraderUse
 from trialbook.model.path_patterns import is_covered
 from trialbook.model.paths import path_to_text
-from trialbook.model.suite import GraderUse, Snapshot, SnapshotKind, Task
+from trialbook.model.suite import Snapshot, SnapshotKind, Task
 from trialbook.storage.repository import Store
 from trialbook.storage.tree_diff import diff_trees
 from trialbook.storage.trees import tree_of_folder

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from trialbook.errors import EnvironmentProblem
-from trialbook.model.trial import OmittedFile
+from trialbook.model.change import OmittedFile
 from trialbook.storage import folders
 from trialbook.storage.files import fresh_folder
 from trialbook.storage.folders import IdsOnly, tree_of_folder

@@ -1,0 +1,150 @@
+"""Sessions of a series on record: how each began and ended, and what was handed over to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from trialbook.model.change import AttemptChange
+from trialbook.model.grade import GradeSummary
+from trialbook.model.outcome import Outcome
+from trialbook.model.series import Moment, RegressionKind, SessionPart
+from trialbook.model.usage import Usage
+
+
+class HandedOver(StrEnum):
+    """What became of something between two sessions."""
+
+    CLEARED = "cleared"
+    CARRIED = "carried"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """A commit of the agent's, or of the runner's: id, tree, and the first line of its message."""
+
+    id: str
+    tree: str
+    subject: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepositoryState:
+    """The repository at one moment: the tree of its files, and the commits since the baseline.
+
+    ``head`` is the newest commit; its tree is another one than ``tree`` where the files hold work
+    that is not committed. ``branch`` is the agent's own name of where it was; null if it had none.
+    ``commits`` begins with the oldest. ``lost`` says what of the history could not be carried, and
+    why; empty if nothing was lost.
+    """
+
+    tree: str
+    head: str
+    branch: str | None
+    commits: tuple[Commit, ...]
+    lost: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionGrade:
+    """Answers that were given at one moment of a session; they are in its ``grades`` folder."""
+
+    part: SessionPart
+    moment: Moment
+    grade: GradeSummary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlantedChange:
+    """A change that was to be laid in before a session.
+
+    ``sha256`` is that of the patch or of the folder's files. ``commit`` is null where it did not
+    apply to what the agent had left; ``reason`` then says why.
+    """
+
+    kind: RegressionKind
+    sha256: str
+    commit: str | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """A file of notes at the start of a session, and who wrote it as it is."""
+
+    path: str
+    sha256: str
+    bytes: int
+    written_by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thing:
+    """One thing that a session may take over from the one before, and how that was checked."""
+
+    thing: str
+    state: HandedOver
+    checked: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenFailure:
+    """A disclosed check that answers no at the end of a session.
+
+    ``declared`` says whether the agent says so, and ``where``: a note, or a commit. Null where the
+    answer is not known.
+    """
+
+    part: SessionPart
+    check: str
+    declared: bool | None
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handover:
+    """What a session began with and left, as in its ``handover.json``.
+
+    ``before`` is the repository at the end of the session before; null in the first. ``equal`` says
+    whether ``start`` is the same. ``planted`` is what was laid in between. ``failing`` are the
+    disclosed checks that fail at the session's end. ``interventions`` counts what people did.
+    """
+
+    schema: str = "trialbook/handover/1"
+    session: int
+    name: str
+    before: RepositoryState | None
+    start: RepositoryState
+    equal: bool
+    planted: PlantedChange | None
+    brief_sha256: str
+    notes: tuple[Note, ...]
+    things: tuple[Thing, ...]
+    failing: tuple[OpenFailure, ...] = ()
+    interventions: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRecord:
+    """One session of a trial; its files are in ``sessions/<session>/``.
+
+    ``outcome`` is what this session came to by its own checks and evidence; null where it was left
+    out (``reason`` says why). ``change`` is what it changed from its start to its end. ``usage`` is
+    that of its attempts. ``regression`` counts the one that was used, from 1 in the order of the
+    task; null for none.
+    """
+
+    session: int
+    name: str
+    brief_sha256: str
+    started: str
+    finished: str
+    outcome: Outcome | None
+    reason: str
+    start: RepositoryState
+    end: RepositoryState
+    change: AttemptChange | None
+    usage: Usage
+    grades: tuple[SessionGrade, ...] = ()
+    regression: int | None = None
