@@ -80,6 +80,10 @@ def test_equal_verdicts_decide_what_the_checks_leave_to_people(tmp_path: Path) -
     assert found.record.outcome is Outcome.NEEDS_REVIEW
     assert not found.changed
     assert "review MERGE" in found.trial.reason
+    done = trialbook(root, "reconcile", RUN.run)
+    assert "nothing is left on which the reviewers differ" in done.stdout
+    csv = next((root / "runs" / RUN.path / "results").glob("*/results.csv")).read_text()
+    assert csv.count(",accepted,yes,yes") == 3
 
 
 def test_equal_verdicts_against_it_reject(tmp_path: Path) -> None:
@@ -229,6 +233,13 @@ def test_a_form_that_is_filled_in_elsewhere_goes_on_record(tmp_path: Path) -> No
     done = trialbook(root, "reconcile", RUN.run, "--file", str(file), "--packet", name)
     assert "left     2 packets" in done.stdout
     assert git(root, "show", "--name-only", "--format=", "HEAD").count("\n") == 1
+
+
+def test_a_run_that_is_not_closed_is_not_reviewed_yet(tmp_path: Path) -> None:
+    root = reviewed_ledger(tmp_path / "ledger", closed=False)
+    assert a_desk(root).next("ann") is None
+    with pytest.raises(UserError, match="not closed yet"):
+        a_desk(root).next("ann", RUN)
 
 
 def test_reviews_that_are_open_take_no_more_answers(tmp_path: Path) -> None:

@@ -98,3 +98,5 @@ def _where(context: Context, ending: Ending) -> None:
     else:
         context.result(f"next     {program} show {ending.plan.run}")
         context.result(f"         {program} site build")
+        if ending.plan.judgement is not None:
+            context.result(f"         {program} review next --reviewer NAME")

@@ -29,7 +29,7 @@ TRAILER = "trailer that names who wrote it"
 INSTRUCTIONS = "file that a configuration brings along"
 
 _MAKERS = (
-    *("Claude", "Anthropic", "Codex", "OpenAI", "ChatGPT", "GPT", "Gemini", "Copilot", "Cursor"),
+    *("Claude", "Anthropic", "Codex", "OpenAI", "ChatGPT", "GPT", "Gemini", "Copilot"),
     *("Aider", "opencode", "mini-swe-agent", "SWE-agent", "OpenHands", "Windsurf", "Devin", "Qwen"),
     *("DeepSeek", "Mistral", "Llama", "Grok", "Kimi"),
 )
@@ -37,11 +37,13 @@ _TRAILER = re.compile(
     r"""(?:
     \b(?:co-authored-by|signed-off-by|assisted-by|generated-by|authored-by|committed-by
         |reviewed-by|on-behalf-of|made-with|change-id|claude-session)\s*:
-    | \b(?:generated|written|created|made|built|authored|assisted)\ (?:with|by|using)\b
+    | ^\W*(?:generated|authored|created|written)\ (?:with|by|using)\b
+    | \bgenerated\ (?:with|by|using)\ \W*(?:an?\ )?(?:ai|llm|language\ model|chatbot)\b
     | \U0001f916
-    | @author\b | __author__\s*= | \bauthors?\s*[:=]
+    | @author\b | __author__\s*=
+    | ^\s*(?:\#|//|/?\*+|--|;+|<!--)\s*authors?\s*:
     ).*""",
-    re.VERBOSE | re.IGNORECASE,
+    re.VERBOSE | re.IGNORECASE | re.MULTILINE,
 )
 _SHORTEST_PART = 3
 # Agents that are ways to run something: their names are words of any code, and tell nothing.
