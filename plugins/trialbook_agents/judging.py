@@ -18,6 +18,19 @@ SYSTEM_PROMPT = (
     "You are a reviewer. You judge what you are given by the questions that you are given, and "
     "answer in the form that is asked for. You have nothing else to look at and nothing to do."
 )
+_NO_TOOLS_OF_CODEX = {
+    # The server searches by itself, whatever the network of the client is.
+    "web_search": "disabled",
+    "features.shell_tool": False,
+    "features.unified_exec": False,
+    "features.goals": False,
+    "features.multi_agent": False,
+    "features.apps": False,
+    "features.view_image": False,
+    "features.image_generation": False,
+    "features.sleep_tool": False,
+    "skills.bundled.enabled": False,
+}
 _MOST_BYTES = 4_000_000
 _MOST_SAID = 20_000
 _CALLS_AGAIN = "MAX_STRUCTURED_OUTPUT_RETRIES"
@@ -57,14 +70,24 @@ def codex_asked(assignment: Assignment, schema: Mapping[str, Any]) -> tuple[Assi
     """The assignment with which Codex answers in a form, and the file that it answers in."""
     form, answer = assignment.home / "schema.json", assignment.home / "last.json"
     form.write_text(json.dumps(schema), encoding="utf-8")
+    role = assignment.home / "role.md"
+    role.write_text(f"{SYSTEM_PROMPT}\n", encoding="utf-8")
     parameters = assignment.parameters
+    config = {
+        **parameters.get("config", {}),
+        **_NO_TOOLS_OF_CODEX,
+        # In place of what makes an agent of the model.
+        "model_instructions_file": str(role),
+    }
     arguments = (
         *parameters.get("arguments", ()),
         *("--output-schema", str(form)),
         *("--output-last-message", str(answer)),
     )
     asked = replace(
-        assignment, approval="read-only", parameters={**parameters, "arguments": arguments}
+        assignment,
+        approval="read-only",
+        parameters={**parameters, "config": config, "arguments": arguments},
     )
     return asked, answer
 

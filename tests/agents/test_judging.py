@@ -47,7 +47,7 @@ def test_claude_code_answers_by_its_one_tool(bench: MakeBench, claude: str) -> N
     assert reply.result.usage.output_tokens
     tools = {tool["name"] for one in made.model.requests for tool in one["body"].get("tools", ())}
     assert "StructuredOutput" in tools
-    assert not tools & {"Bash", "Read", "Write", "Edit", "Glob", "Grep", "WebFetch"}
+    assert not tools & {"Bash", "Read", "Write", "Edit", "Glob", "Grep", "WebFetch", "WebSearch"}
     assert made.model.heard("You are a reviewer.")
 
 
@@ -76,8 +76,13 @@ def test_codex_answers_in_a_file_and_the_server_gets_the_schema(
     reply = codex_judges(made, codex)
     assert reply.result.end is AgentEnd.FINISHED, reply.result.message
     assert reply.answer == {"verdict": "FIX"}
-    form = made.model.requests[0]["body"]["text"]["format"]
+    body = made.model.requests[0]["body"]
+    form = body["text"]["format"]
     assert (form["strict"], form["schema"]) == (True, SCHEMA)
+    # Nothing to run, and nothing that the server would look up by itself.
+    assert [tool.get("name") or tool["type"] for tool in body["tools"]] == ["request_user_input"]
+    assert made.model.heard("You are a reviewer.")
+    assert not made.model.heard("You are a coding agent")
 
 
 def test_prose_of_codex_is_no_answer_although_it_ends_well(bench: MakeBench, codex: str) -> None:
