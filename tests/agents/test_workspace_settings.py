@@ -113,6 +113,9 @@ def test_hooks_of_the_workspace_count_for_gemini(
 
 
 OPENCODE = {
+    ".agents/skills/polish/SKILL.md": (
+        "---\nname: polish\ndescription: SKILL-MARK for polishing.\n---\nPolish.\n"
+    ),
     "AGENTS.md": "Speak of the WORKSPACE-MARK.\n",
     ".opencode/plugins/mark.js": (
         'import { writeFileSync } from "node:fs";\n'
@@ -142,6 +145,8 @@ def test_plugins_of_the_workspace_count_for_opencode(
     assert commands_of(result) == ["true"]
     assert (given.workspace / "hook.txt").exists() is project
     assert made.model.heard("WORKSPACE-MARK") is project
+    if project:
+        assert made.model.heard("SKILL-MARK")
     assert not made.model.heard("OPERATOR-MARK")
 
 

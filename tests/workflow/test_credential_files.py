@@ -157,6 +157,7 @@ def test_a_login_reaches_the_home_and_nothing_of_it_the_ledger(
         ("~/key", b"", "nothing in it has 6 characters"),
         ("~/key", b"[" * 100_000, "cannot be used: it is no JSON"),
         ("~/key", b"x" * 1_000_001, "is larger than a megabyte"),
+        ("~/key", json.dumps([f"value-{n}" for n in range(501)]).encode(), "it has 501 texts"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_before_the_run(

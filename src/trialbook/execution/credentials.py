@@ -21,6 +21,7 @@ from trialbook.storage.exact_values import SHORTEST
 from trialbook.system import System
 
 _MOST_BYTES = 1_000_000
+_MOST_VALUES = 500
 _VARIABLE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 _LINE = re.compile(r"(?:export\s+)?[A-Za-z_][A-Za-z0-9_.-]*\s*=\s*(.*)")
 _JSON_TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
@@ -83,37 +84,37 @@ def with_values(known: Mapping[str, str], more: Mapping[str, str]) -> dict[str, 
 
 
 def _read(file: CredentialFile, system: System) -> bytes:
-    path = _path(file, system)
+    # What is said may end up in a record, so it names the file as the configuration does.
+    path, named = _path(file, system), f"the credential file {file.source}"
     hint = f"log in with the client, or correct `from: {file.source}`"
     try:
         if not path.is_file():
-            raise EnvironmentProblem(f"the credential file {path} is not there", hint=hint)
+            raise EnvironmentProblem(f"{named} is not there", hint=hint)
         with path.open("rb") as opened:
             data = opened.read(_MOST_BYTES + 1)
     except OSError as error:
-        why = error.strerror or str(error)
-        raise EnvironmentProblem(f"the credential file {path}: {why}", hint=hint) from error
+        raise EnvironmentProblem(f"{named}: {error.strerror or 'no reason'}", hint=hint) from error
     if len(data) > _MOST_BYTES:
-        raise EnvironmentProblem(f"the credential file {path} is larger than a megabyte", hint=hint)
+        raise EnvironmentProblem(f"{named} is larger than a megabyte", hint=hint)
     return data
 
 
 def _path(file: CredentialFile, system: System) -> Path:
     source = file.source
     if variable := _VARIABLE.fullmatch(source):
-        named = system.environ.get(variable[1], "")
-        if not named:
+        source = system.environ.get(variable[1], "")
+        if not source:
             raise EnvironmentProblem(
                 f"{variable[1]} is not set, which names a credential file",
                 hint=f"type: export {variable[1]}=PATH, and run again",
             )
-        source = named
     if source.startswith("~/"):
         return system.home() / source[2:]
     path = Path(source)
     if not path.is_absolute():
         raise EnvironmentProblem(
-            f"the credential file {source} is no whole path", hint="begin it with / or ~/"
+            f"the path of the credential file {file.source} is not a whole one",
+            hint="it has to begin with / or ~/",
         )
     return path
 
@@ -128,6 +129,8 @@ def _values(file: CredentialFile, data: bytes) -> dict[str, str]:
     found = [one for one in dict.fromkeys(_secret_texts(file, text)) if len(one) >= SHORTEST]
     if not found:
         raise _unfit(file, f"nothing in it has {SHORTEST} characters")
+    if len(found) > _MOST_VALUES:
+        raise _unfit(file, f"it has {len(found)} texts, and {_MOST_VALUES} can be looked for")
     return {f"{name}.{number}": value for number, value in enumerate(found, 1)}
 
 
