@@ -33,7 +33,7 @@ class Cancelled(TrialbookError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Case:
     """What all votes on one diff are asked. ``token`` gives random bytes as hexadecimal."""
 
     asked: Asked
@@ -42,7 +42,7 @@ class Question:
     token: Callable[[int], str]
 
 
-def vote(question: Question, ask: Ask) -> JudgeVote:
+def vote(case: Case, ask: Ask) -> JudgeVote:
     """Have the judge judge once.
 
     An answer that does not fit is repaired at most once: with the same prompt and what was wrong
@@ -53,8 +53,8 @@ def vote(question: Question, ask: Ask) -> JudgeVote:
             trouble. That says nothing of the diff.
         Cancelled: somebody stopped it.
     """
-    asked = question.asked
-    prompt = text = prompt_of(asked, question.brief, question.diff, question.token)
+    asked = case.asked
+    prompt = text = prompt_of(asked, case.brief, case.diff, case.token)
     usages: list[Usage] = []
     seconds = 0.0
     problems: list[str] = []
@@ -66,11 +66,11 @@ def vote(question: Question, ask: Ask) -> JudgeVote:
         _need_answerable(result)
         problems = _problems(reply, asked)
         if not problems:
-            found = vote_of(reply.answer, asked, question.diff)
+            found = vote_of(reply.answer, asked, case.diff)
             return replace(found, repaired=turn > 1, seconds=round(seconds, 3), usage=added(usages))
         if result.end in _NO_SECOND_TRY:
             break
-        text = repair_prompt(prompt, _said(reply), problems, question.token)
+        text = repair_prompt(prompt, _said(reply), problems, case.token)
     return JudgeVote(
         usable=False,
         problem=visible_line("; ".join(problems[:3]))[:_MOST_SAID],

@@ -14,7 +14,7 @@ from trialbook.grading.judge_diff import show_diff
 from trialbook.grading.judge_grade import Panel, grade_of
 from trialbook.grading.judge_planted import planted_in
 from trialbook.grading.judge_traps import BAD, BRIEF, GOOD, Trap, traps
-from trialbook.grading.judge_vote import Question, vote
+from trialbook.grading.judge_vote import Case, vote
 from trialbook.model.grade import Grade
 from trialbook.model.judge import DEFAULT_RUBRIC, JUDGE_PREFIX
 from trialbook.model.judgement import JudgeIdentity, Trusted
@@ -99,8 +99,8 @@ def _judged(bench: GradingBench, ready: ReadyJudge, trap: Trap) -> tuple[Trap, G
         votes=ready.judge.votes,
         isolated=ready.isolated,
     )
-    question = Question(asked=ready.asked, brief=BRIEF, diff=diff, token=bench.system.token)
-    votes = [vote(question, ready.asker.ask) for _ in range(panel.votes)]
+    case = Case(asked=ready.asked, brief=BRIEF, diff=diff, token=bench.system.token)
+    votes = [vote(case, ready.asker.ask) for _ in range(panel.votes)]
     grade = grade_of(panel, votes, diff, planted_in(trap.patch), same_family=None)
     secrets = secrets_of(configuration_of(ready.judge), bench.system.environ)
     kept = Keeper(secrets, ArtifactPolicy()).keep({}, None, [grade])

@@ -18,7 +18,7 @@ from trialbook.execution.room import secrets_of
 from trialbook.grading.judge_diff import show_diff
 from trialbook.grading.judge_grade import Panel, grade_of, refused, with_trust
 from trialbook.grading.judge_planted import planted_in
-from trialbook.grading.judge_vote import Cancelled, Question, vote
+from trialbook.grading.judge_vote import Cancelled, Case, vote
 from trialbook.model.digest import sha256
 from trialbook.model.family import same_family
 from trialbook.model.generation import Generation
@@ -290,10 +290,10 @@ class _Judging:
                 "most that this judge is shown"
             )
             return refused(panel, diff, because)
-        question = Question(
+        case = Case(
             asked=panel.asked, brief=stored.brief, diff=diff, token=self._bench.system.token
         )
-        votes = [vote(question, ready.asker.ask) for _ in range(panel.votes)]
+        votes = [vote(case, ready.asker.ask) for _ in range(panel.votes)]
         record = stored.standing.record
         model = record.agent.model if record.agent is not None else None
         alike = same_family(ready.judge.model, model)
