@@ -22,7 +22,7 @@ from trialbook.model.digest import sha256
 from trialbook.model.grade import Grade, GradeStatus
 from trialbook.model.judgement import JudgeFinding, JudgeIdentity, Judgement, JudgeVote
 from trialbook.model.outcome import Outcome
-from trialbook.model.packets import Packets
+from trialbook.model.packets import Packet, Packets
 from trialbook.model.plan import Plan, PlannedJudgement
 from trialbook.model.regrade import Regrade, RegradedGrade, RegradedTrial, UsedGrader
 from trialbook.model.severity import Severity
@@ -85,12 +85,19 @@ CREATED = "2026-11-01T12:00:00.000Z"
 class Case:
     """One change: what each reviewer says (``people``), what each vote of the judge says.
 
-    ``no`` are the questions that people answer with no.
+    ``no`` are the questions that people answer with no, ``second`` those of the second reviewer
+    where that one answers others. ``guesses`` are which configuration each reviewer thinks it was.
     """
 
     people: tuple[str, ...]
     votes: tuple[str, ...] = ("MERGE",)
     no: tuple[str, ...] = ()
+    second: tuple[str, ...] | None = None
+    guesses: tuple[str, ...] = ()
+
+    def refused(self, reviewer: int) -> tuple[str, ...]:
+        """The questions that a reviewer answers with no."""
+        return self.no if reviewer == 0 or self.second is None else self.second
 
 
 def cases(
@@ -133,6 +140,40 @@ def the_plan(
         usd_per_hour=None,
     )
     return replace(plan, judgement=replace(plain, **judgement))  # type: ignore[arg-type]
+
+
+def with_controls(plan: Plan) -> Plan:
+    """The plan, with a right and a wrong answer of known worth in each task."""
+    tasks = {
+        name: replace(task, controls=("reference", "near-miss:half"))
+        for name, task in plan.tasks.items()
+    }
+    return replace(plan, tasks=tasks)
+
+
+def reconciled(root: Path, trials: Sequence[str], reason: str, item: str = "solves") -> None:
+    """Settle an item of some trials as *no*."""
+    (base,) = (root / "runs/refunds").iterdir()
+    files = {}
+    quoted = "".join(
+        f"  - {{reviewer: {name}, packet: '0123456789ab', sha256: '{'0' * 64}'}}\n"
+        for name in ("ann", "ben")
+    )
+    for number, trial in enumerate(trials):
+        name = f"20261103T10{number:04}Z-{len(reason):06x}"
+        text = (
+            f"schema: trialbook/reconciliation/1\nid: {name}\nrun: refunds/{base.name}\n"
+            f"trial: {trial}\nrubric: merge@1\nrubric_sha256: {RUBRIC_SHA256}\nreviews:\n{quoted}"
+            f"participants: [ann, ben]\nitems:\n  - item: {item}\n"
+            "    answers:\n      - {reviewer: ann, answer: 'yes'}\n"
+            "      - {reviewer: ben, answer: 'no'}\n"
+            f"    final: 'no'\n    moved: [ann]\n    reason: {reason}\n    text: We read it so.\n"
+            f"minutes: 3\ncreated: '{CREATED}'\n"
+        )
+        files[f"runs/refunds/{base.name}/{trial}/reconciliations/{name}.yaml"] = text.encode()
+    ledger = Ledger.open(root, System())
+    ledger.commit(files, "reconcile\n")
+    ledger.close()
 
 
 def compared_ledger(folder: Path, found: Sequence[Case], **judgement: object) -> Path:
@@ -325,12 +366,31 @@ def _reviews(
     assert judgement is not None
     for number, reviewer in enumerate(("ann", "ben")[: judgement.reviewers]):
         for packet in packets.of(reviewer):
-            case = by_trial[packet.item.trial]
-            if len(case.people) <= number:
-                continue
-            text = review_text(plan.path, packet.id, reviewer, case.people[number], case.no)
-            files[f"runs/{plan.path}/reviews/{reviewer}/{packet.id}.yaml"] = text.encode()
+            text = _one(plan, packet, number, by_trial)
+            if text is not None:
+                files[f"runs/{plan.path}/reviews/{reviewer}/{packet.id}.yaml"] = text.encode()
     return files
+
+
+def _one(plan: Plan, packet: Packet, number: int, by_trial: dict[str, Case]) -> str | None:
+    """What a reviewer says of a packet.
+
+    The first one knows what is good, and says the same again; the second merges every control, and
+    says something else the second time.
+    """
+    if packet.item.control:
+        verdict = "MERGE" if packet.item.known_good or number else "REJECT"
+        return review_text(plan.path, packet.id, packet.reviewer, verdict, ())
+    case = by_trial[packet.item.trial]
+    if len(case.people) <= number:
+        return None
+    verdict = case.people[number]
+    if packet.repeat and number:
+        verdict = "FIX" if verdict == "MERGE" else "MERGE"
+    text = review_text(plan.path, packet.id, packet.reviewer, verdict, case.refused(number))
+    if case.guesses and not packet.repeat:
+        text += f"guess: {{configuration: {case.guesses[number]}, sure: 60}}\n"
+    return text
 
 
 def compare(

@@ -26,6 +26,7 @@ from trialbook.system import System, timestamp
 # when their command runs, so that `trialbook --help` starts as fast as click does.
 COMMANDS: dict[str, tuple[str, str]] = {
     "agents": ("trialbook.cli.agents", "List the agents that can be run here, or try one."),
+    "agreement": ("trialbook.cli.agreement", "Say how far reviewers agree."),
     "amend": ("trialbook.cli.amend", "Correct a trial by a record of its own."),
     "calibrate": ("trialbook.cli.calibrate", "Compare a judge with people."),
     "compare": ("trialbook.cli.compare", "Compare two configurations of locked runs."),
