@@ -96,7 +96,9 @@ def test_a_branch_that_was_deleted_is_not_made_anew_and_nothing_is_lost(world: W
     assert command.startswith("git update-ref refs/heads/main ")
     assert world.git("branch", "--format=%(refname:short)").split() == ["before", "other"]
     before = world.spooled()
-    assert list(before.values()) == ["accepted"]
+    # The next one had begun: it was stopped, or was done before it could be.
+    assert "accepted" in before.values()
+    assert set(before.values()) <= {"accepted", "cancelled"}
 
     world.git(*command.split()[1:])
     world.git("switch", "-q", "main")
@@ -139,7 +141,9 @@ def test_a_detached_head_that_the_user_attaches_is_left_alone(world: World) -> N
     assert "trialbook resume" in hint
     assert world.runs("main") == []
     before = world.spooled()
-    assert list(before.values()) == ["accepted"]
+    # The next one had begun: it was stopped, or was done before it could be.
+    assert "accepted" in before.values()
+    assert set(before.values()) <= {"accepted", "cancelled"}
     world.git(*hint.split("`")[1].split()[1:])
     (run,) = world.runs()
     world.run("resume", run, check=0)
