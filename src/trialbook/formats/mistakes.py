@@ -185,12 +185,7 @@ def _said(error: ValidationError, subject: str) -> tuple[str, str]:
         return f"{subject}{told} {message}", hint
     rule = str(error.validator)
     if rule == "enum":
-        words = [_shown(word) for word in limit]
-        if value is None:
-            return f"{subject} has no value; it must be {one_of(words)}", ""
-        near = nearest(str(value), words)
-        wanted = "something else" if near and len(words) > _MANY else one_of(words)
-        return f"{subject} must be {wanted}, not `{_shown(value)}`", near
+        return _none_of(value, [_shown(word) for word in limit], subject)
     if rule == "pattern":
         hint = f"it must match the regular expression {limit}"
         return f"{subject} (`{_shown(value)}`) does not have the right form", hint
@@ -200,6 +195,15 @@ def _said(error: ValidationError, subject: str) -> tuple[str, str]:
     if words_of_rule:
         return f"{subject} {words_of_rule.format(limit=_shown(limit))}", ""
     return f"{subject}: {error.message}", ""
+
+
+def _none_of(value: Any, words: list[str], subject: str) -> tuple[str, str]:  # noqa: ANN401
+    """What is said of a value that is none of a list."""
+    if value is None:
+        return f"{subject} has no value; it must be {one_of(words)}", ""
+    near = nearest(str(value), words)
+    wanted = "something else" if near and len(words) > _MANY else one_of(words)
+    return f"{subject} must be {wanted}, not `{_shown(value)}`", near
 
 
 _SEVERAL: dict[str, Callable[[ValidationError, Pointer], Iterator[Mistake]]] = {

@@ -263,8 +263,8 @@ class Configuration:
     ``{task}``, ``{repetition}`` and ``{session}``. ``gives_reference`` hands the task's reference
     to the agent: only for known-good controls, and said in every report. ``secrets`` are names of
     environment variables; ``credential_files`` are laid into the home of the client, and nowhere
-    else. ``readable`` names files and folders of the host that the agent's client needs, to be read.
-    ``limits`` holds only what the configuration itself gives: see `merge_limits`.
+    else. ``readable`` names files and folders of the host that the agent's client needs, to be
+    read. ``limits`` holds only what the configuration itself gives: see `merge_limits`.
     ``escalation`` is the second attempt, if it may make one. ``digests`` maps every file that takes
     part (relative to the ledger's root) to its sha256.
     """
