@@ -55,17 +55,11 @@ class Attempts:
         self._attempt(first)
         if escalation is None:
             return
-        self._say(configuration=self.spec.configuration.name, agent=self.found.agent)
         second = self._second(escalation)
         if second is not None:
             self._set_aside()
             self._make_ready(escalation, second.task.brief)
             self._attempt(second)
-            self._say(
-                configuration=escalation.to.name,
-                agent=self.found.agent,
-                workspace=escalation.workspace,
-            )
 
     def _attempt(self, spec: TrialSpec) -> None:
         """Let an agent work, and see what it left."""
@@ -76,6 +70,10 @@ class Attempts:
             made = self.runner.run(spec, self.ground, len(found.attempts) + 1)
         found.result, found.agent = made.result, made.agent
         found.attempts.append(replace(made.record, started=stage.started, seconds=stage.seconds()))
+        escalation = self.spec.configuration.escalation
+        if escalation is not None:
+            later = escalation.workspace if len(found.attempts) > 1 else None
+            self._say(configuration=spec.configuration.name, agent=made.agent, workspace=later)
         found.files |= made.files
         found.secrets.append(made.secrets)
         if made.sightings:
