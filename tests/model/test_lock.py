@@ -21,7 +21,7 @@ from trialbook.model.lock import (
     lock_digest,
 )
 from trialbook.model.paths import path_to_text
-from trialbook.model.plan import Runner
+from trialbook.model.plan import PlannedJudgement, Runner
 from trialbook.model.suite import Comparison, Limits
 
 
@@ -123,6 +123,25 @@ def test_a_grader_of_another_version_is_named() -> None:
 def test_a_newer_program_with_the_same_grader_is_no_difference() -> None:
     newer = (replace(FROZEN.graders[0], distribution_version="0.2.0"),)
     assert told(replace(FROZEN, graders=newer)) == []
+
+
+def test_a_rubric_that_was_changed_is_named() -> None:
+    asked = PlannedJudgement(
+        rubric="merge@1",
+        rubric_sha256="1" * 64,
+        reviewers=2,
+        third=None,
+        controls=0.1,
+        repeats=0.1,
+        shown=(),
+        reviewed="all",
+        usd_per_hour=None,
+    )
+    rules = replace(FROZEN.rules, judgement=asked)
+    other = replace(FROZEN.rules, judgement=replace(asked, rubric_sha256="2" * 64))
+    (said,) = differences(locked(rules=rules), replace(FROZEN, rules=other))
+    assert str(said).startswith("rubric merge@1: changed")
+    assert differences(locked(rules=rules), replace(FROZEN, rules=rules)) == []
 
 
 def test_a_default_of_the_program_that_changed_is_told() -> None:

@@ -129,6 +129,9 @@ def differences(before: Lock | Frozen, frozen: Frozen) -> list[Difference]:
     if found:
         # What follows is read from these files.
         return found
+    found += _of_rubric(before.rules.judgement, frozen.rules.judgement)
+    if found:
+        return found
     found += _of_values("the suite's rules", asdict(before.rules), asdict(frozen.rules))
     for name, task in before.tasks.items():
         found += _of_values(f"task {name}", _known(task), _known(frozen.tasks[name]))
@@ -241,6 +244,17 @@ def _of_graders(
                 what=f"version {version} of {distribution}, locked is version {grader.version} of "
                 f"{grader.distribution} (in {grader.distribution} {grader.distribution_version})",
             )
+
+
+def _of_rubric(
+    locked: PlannedJudgement | None, now: PlannedJudgement | None
+) -> Iterator[Difference]:
+    """The rubric of people's reviews, which lies outside of the suite."""
+    if locked is None or now is None or locked.rubric != now.rubric:
+        return
+    if locked.rubric_sha256 != now.rubric_sha256:
+        what = "changed; a version in use stays, and the new wording gets the next number"
+        yield Difference(where=f"rubric {now.rubric}", what=what)
 
 
 def _known(task: LockedTask) -> dict[str, Any]:
