@@ -164,3 +164,43 @@ def check_record(client: Client, name: str, record: dict[str, Any]) -> None:
 def changed_by_hook(folder: Path, name: str) -> bool:
     (patch,) = folder.glob(f"runs/real/*/answer/{name}/r1/change.patch")
     return b"+++ b/hook.txt" in patch.read_bytes()
+
+
+def error(status: int, message: str) -> list[dict[str, Any]]:
+    body = {"type": "error", "error": {"type": "some_error", "message": message, "code": None}}
+    return [{"status": status, "body": body}]
+
+
+ERRORS = {
+    "unknown-key": (error(401, "no such key"), "provider_outage", "authentication"),
+    "no-model": (error(404, "no such model"), "provider_outage", "model"),
+    "too-much": (error(429, "slow down"), "provider_outage", "rate_limit"),
+    "broken": (error(500, "boom"), "provider_outage", "server"),
+    "busy": (error(503, "busy"), "provider_outage", "overloaded"),
+    "refused": (error(400, "no such thing"), "agent_error", "request"),
+}
+
+
+@pytest.mark.timeout(400)
+def test_every_class_of_error_stands_in_the_record(
+    model: Start, client: Client, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    program = request.getfixturevalue(client.fixture)
+    served = model(**{name: answer for name, (answer, _, _) in ERRORS.items()})
+    folder = ledger(
+        tmp_path / "ledger", {name: client.configuration(program, served, name) for name in ERRORS}
+    )
+    suite = folder / "suites/real/suite.yaml"
+    # The run is about what is on record of them, not about what it makes of so many.
+    suite.write_text(suite.read_text() + "outages: {in_a_row: null}\n")
+    git(folder, "commit", "-q", "-a", "-m", "never pause")
+    done = evaluate(folder, served, "--sandbox", "none", "--jobs", "2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    records = written(folder)
+    told = {name: (one["outcome"], one["attempts"][0]["trouble"]) for name, one in records.items()}
+    wanted = {name: (outcome, trouble) for name, (_, outcome, trouble) in ERRORS.items()}
+    assert told == wanted
+    for name, record in records.items():
+        assert record["trajectory"]["events"][0]["kind"] == "prompt"
+        assert not record["graded_anyway"]
+        assert record["usage"]["cost_usd"] is None, name
