@@ -16,7 +16,7 @@ from tests.recorded import (
     new_ledger,
     results_of,
 )
-from trialbook.formats.records import to_json
+from trialbook.formats.records import from_json, to_json
 from trialbook.model.calibration import Calibration, Draw
 from trialbook.model.digest import sha256
 from trialbook.model.grade import Grade, GradeStatus
@@ -188,12 +188,16 @@ def compared_ledger(folder: Path, found: Sequence[Case], **judgement: object) ->
 
 
 def add_run(
-    root: Path, found: Sequence[Case], plan: Plan, identity: JudgeIdentity = IDENTITY
+    root: Path,
+    found: Sequence[Case],
+    plan: Plan,
+    identity: JudgeIdentity = IDENTITY,
+    started: str = "2026-11-01T08:00:00.000Z",
 ) -> None:
     """Add a run whose trials are the cases, reviewed and judged."""
     bundles = []
     for slot, _ in zip(plan.schedule, found, strict=False):
-        trial = a_trial(plan, slot.key, Outcome.NEEDS_REVIEW)
+        trial = a_trial(plan, slot.key, Outcome.NEEDS_REVIEW, started=started)
         bundles.append(a_bundle(trial, grades=[a_grade({"typed": True})]))
     by_trial = {one.record.path: case for one, case in zip(bundles, found, strict=False)}
     base = f"runs/{plan.path}"
@@ -413,3 +417,28 @@ def note_all(root: Path, sample: int = 100) -> Calibration:
 def reader_of(root: Path) -> Reader:
     """The ledger as it is."""
     return Reader.open(root)
+
+
+def trust_by_hand(root: Path, level: TrustLevel, created: str) -> None:
+    """Add a generation whose grades say that the judge was trusted so far."""
+    (base,) = (root / "runs/refunds").iterdir()
+    (regrade,) = [
+        from_json(Regrade, path.read_bytes(), path.name) for path in base.glob("regrades/*.json")
+    ]
+    name = "20261202T100000Z-0b0b0b"
+    files, trials = {}, []
+    for trial in regrade.trials:
+        checks, line = trial.grades
+        grade = judge_grade((line.verdict or "",) * 3, IDENTITY, trial.trial)
+        assert grade.judgement is not None
+        grade = replace(grade, judgement=replace(grade.judgement, trust=level))
+        file = f"regrades/{name}/{grade.grader}.json"
+        data = to_json(grade)
+        files[f"runs/{regrade.run}/{trial.trial}/{file}"] = data
+        now = replace(line, sha256=sha256(data), file=file, trust=level)
+        trials.append(replace(trial, grades=(checks, now)))
+    made = replace(regrade, id=name, created=created, trials=tuple(trials))
+    files[f"runs/{regrade.run}/regrades/{name}.json"] = to_json(made)
+    ledger = Ledger.open(root, System())
+    ledger.commit(files, "trust me\n")
+    ledger.close()

@@ -16,16 +16,14 @@ from tests.calibration.compared import (
     cases,
     compare,
     compared_ledger,
-    judge_grade,
     note_all,
     reader_of,
+    trust_by_hand,
 )
 from tests.conftest import git
-from trialbook.formats.records import from_json, to_json
+from trialbook.formats.records import to_json
 from trialbook.model.calibration import Calibration, Numbers
-from trialbook.model.digest import sha256
 from trialbook.model.judgement import Trusted
-from trialbook.model.regrade import Regrade
 from trialbook.model.trust import TrustLevel
 from trialbook.storage.ledger import Ledger
 from trialbook.storage.trust import trust_of
@@ -179,31 +177,6 @@ def test_a_record_is_never_changed_and_never_removed(tmp_path: Path) -> None:
     git(root, "rm", "-q", str(path))
     git(root, "commit", "-qm", "gone")
     assert Code.RECORD_REMOVED in faults(root)
-
-
-def trust_by_hand(root: Path, level: TrustLevel, created: str) -> None:
-    """Add a generation whose grades say that the judge was trusted so far."""
-    (base,) = (root / "runs/refunds").iterdir()
-    (regrade,) = [
-        from_json(Regrade, path.read_bytes(), path.name) for path in base.glob("regrades/*.json")
-    ]
-    name = "20261202T100000Z-0b0b0b"
-    files, trials = {}, []
-    for trial in regrade.trials:
-        checks, line = trial.grades
-        grade = judge_grade((line.verdict or "",) * 3, IDENTITY, trial.trial)
-        assert grade.judgement is not None
-        grade = replace(grade, judgement=replace(grade.judgement, trust=level))
-        file = f"regrades/{name}/{grade.grader}.json"
-        data = to_json(grade)
-        files[f"runs/{regrade.run}/{trial.trial}/{file}"] = data
-        now = replace(line, sha256=sha256(data), file=file, trust=level)
-        trials.append(replace(trial, grades=(checks, now)))
-    made = replace(regrade, id=name, created=created, trials=tuple(trials))
-    files[f"runs/{regrade.run}/regrades/{name}.json"] = to_json(made)
-    ledger = Ledger.open(root, System())
-    ledger.commit(files, "trust me\n")
-    ledger.close()
 
 
 def test_a_grade_that_claims_more_trust_than_there_was_is_a_fault(tmp_path: Path) -> None:

@@ -33,6 +33,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("trialbook.cli.doctor", "Say what this machine can do, and what to fix."),
     "eval": ("trialbook.cli.evaluate", "Run a suite and commit every trial to the ledger."),
     "export": ("trialbook.cli.export", "Write what an agent did in a format of others."),
+    "finding": ("trialbook.cli.finding", "Say where a finding became a rule."),
+    "findings": ("trialbook.cli.findings", "List what is sent back again and again."),
     "gate": ("trialbook.cli.gate", "Say whether a change made a configuration worse."),
     "grade": ("trialbook.cli.grade", "Grade a folder as it is, without an agent."),
     "import": ("trialbook.cli.importing", "Read what an agent did from a format of others."),

@@ -65,6 +65,7 @@ class Code(StrEnum):
     RECONCILIATION_DIFFERS = "reconciliation-differs"
     CALIBRATION_DIFFERS = "calibration-differs"
     TRUST_DIFFERS = "trust-differs"
+    RULE_LINK = "rule-link"
     PATCH_DIFFERS = "patch-differs"
     PATCH_TREE_DIFFERS = "patch-tree-differs"
     WORKSPACE_DIFFERS = "workspace-differs"

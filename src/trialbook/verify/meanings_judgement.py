@@ -45,5 +45,10 @@ JUDGEMENT: dict[str, Meaning] = {
         "The calibrations that were in the ledger when the grade came, of exactly this judge and "
         "not too old by then, give a lower level. What it decided has to be judged again.",
     ),
+    "rule-link": Meaning(
+        "A rule names a path that the commit which it names does not have.",
+        "Then nobody can read what the finding became. Put another rule on record with "
+        "`trialbook finding resolve`, which looks before it writes.",
+    ),
 }
 """By code."""

@@ -35,6 +35,7 @@ from trialbook.system import parse_timestamp
 from trialbook.verify.codes import Code
 from trialbook.verify.findings import Findings
 from trialbook.verify.reading import read_record
+from trialbook.workflow.resolving import linked_path
 
 T = TypeVar("T", Calibration, Rule)
 
@@ -81,6 +82,21 @@ class _JudgeCheck:
         for path, record in self._records(RULES, Rule):
             if rule_path(record.id) != path:
                 self.findings.fault(Code.RECORD_MISPLACED, f"it is the rule {record.id}", path=path)
+            elif problem := self._link(record):
+                self.findings.fault(Code.RULE_LINK, problem, path=path)
+
+    def _link(self, record: Rule) -> str:
+        """What is wrong with a rule's link; empty if nothing is."""
+        try:
+            path = linked_path(record.link)
+            if path is None:
+                return ""
+            then = Reader.open(self.root, record.commit)
+        except TrialbookError as error:
+            return error.message
+        there = bool(record.commit) and then.has(path)
+        then.close()
+        return "" if there else f"{record.commit or 'no commit'} has no {path}"
 
     def grades(self, run: RunRef) -> None:
         """No grade trusts its judge further than the calibrations before it allow."""

@@ -1,0 +1,246 @@
+"""What is sent back again and again: findings of checks, reviewers and trusted judges, in groups.
+
+Two findings belong together if they are of the same check; or if they answer the same question of a
+rubric (or are remarks that answer none) and at least half of all the words that the two use are in
+both. Where one of them says nothing, or next to nothing, the same file decides. Groups that became
+a rule are filled first, so that a rule never loses what repeats it; then the oldest finding that
+fits nowhere begins the next group.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from trialbook.formats.records import RecordError, from_json
+from trialbook.model.deciding import is_judge
+from trialbook.model.digest import sha256
+from trialbook.model.grade import Check, Grade
+from trialbook.model.ledgerfiles import RULES, rule_path
+from trialbook.model.review import Reviewed
+from trialbook.model.rubric import AnswerKind
+from trialbook.model.rule import About, Rule
+from trialbook.model.trust import JudgeUse, allows
+from trialbook.storage.corrections import grades, standings
+from trialbook.storage.reader import Reader, RunRef
+
+CHECK, QUESTION, REMARK = "check", "question", "remark"
+
+_WORD = re.compile(r"[^\W_]{2,}")
+_PLACE = re.compile(r"(.+?)(?::[0-9]+.*)?")
+_FEWEST_WORDS = 3
+_DIGITS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """One time that something was sent back. ``trial`` is ``<suite>/<run>/<trial>``.
+
+    ``when`` is when the trial began; ``by`` a grader or a reviewer.
+    """
+
+    when: str
+    trial: str
+    by: str
+    about: About
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Findings that belong together, oldest first, and the rules that they became."""
+
+    id: str
+    about: About
+    sightings: tuple[Sighting, ...]
+    rules: tuple[Rule, ...] = ()
+
+    @property
+    def trials(self) -> int:
+        """In how many trials it was found."""
+        return len({one.trial for one in self.sightings})
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """Who found it."""
+        return tuple(sorted({one.by for one in self.sightings}))
+
+    @property
+    def repeats(self) -> tuple[Sighting, ...]:
+        """What was sent back in trials that began after it was a rule."""
+        since = min((one.created for one in self.rules), default=None)
+        return tuple(one for one in self.sightings if since is not None and one.when > since)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """All groups, those with most trials first. ``opinions`` counts findings that do not count.
+
+    Those are of judges that are not trusted so far.
+    """
+
+    groups: tuple[Group, ...]
+    opinions: int
+
+
+def findings(reader: Reader, runs: Sequence[RunRef] | None = None) -> Findings:
+    """What was sent back in a ledger.
+
+    Args:
+        reader: The ledger.
+        runs: Show only groups that these runs have a part in; the groups are those of the ledger.
+    """
+    seen: list[Sighting] = []
+    opinions = 0
+    for run in reader.runs():
+        for found in _of_run(reader, run):
+            if found is None:
+                opinions += 1
+            else:
+                seen.append(found)
+    groups = _grouped(sorted(seen, key=lambda one: (one.when, one.trial, one.by)), rules(reader))
+    if runs is not None:
+        wanted = tuple(f"{run.path}/" for run in runs)
+        groups = [
+            group
+            for group in groups
+            if any(one.trial.startswith(wanted) for one in group.sightings)
+        ]
+    return Findings(
+        groups=tuple(sorted(groups, key=lambda one: (-one.trials, one.id))), opinions=opinions
+    )
+
+
+def rules(reader: Reader) -> tuple[Rule, ...]:
+    """The rules that findings became, oldest first; what cannot be read is left to verification."""
+    found = []
+    for name in reader.ledger_names(RULES):
+        data = reader.ledger_file(f"{RULES}/{name}")
+        if data is None:
+            continue
+        try:
+            rule = from_json(Rule, data, name)
+        except RecordError:
+            continue
+        if rule_path(rule.id) == f"{RULES}/{name}":
+            found.append(rule)
+    return tuple(sorted(found, key=lambda one: (one.created, one.id)))
+
+
+def alike(one: About, other: About) -> bool:
+    """Whether two findings belong together."""
+    if (one.source, one.item) != (other.source, other.item):
+        return False
+    if one.source == CHECK:
+        return True
+    words, others = _words(one.text), _words(other.text)
+    if min(len(words), len(others)) < _FEWEST_WORDS:
+        return one.place == other.place
+    return 2 * len(words & others) >= len(words | others)
+
+
+def group_name(about: About) -> str:
+    """What a group is called that begins with a finding."""
+    parts = (about.source, about.item, about.place, about.text)
+    return sha256("\x1f".join(parts).encode("utf-8", "surrogateescape"))[:_DIGITS]
+
+
+# --- parts ---------------------------------------------------------------------------------------
+
+
+def _grouped(seen: Sequence[Sighting], known: Sequence[Rule]) -> list[Group]:
+    heads: dict[str, About] = {}
+    of_rule: dict[str, list[Rule]] = {}
+    for rule in known:
+        of_rule.setdefault(rule.group, []).append(rule)
+        heads.setdefault(rule.group, rule.about)
+    members: dict[str, list[Sighting]] = {name: [] for name in heads}
+    for one in seen:
+        name = next((name for name, head in heads.items() if alike(head, one.about)), None)
+        if name is None:
+            name = group_name(one.about)
+            heads[name] = one.about
+        members.setdefault(name, []).append(one)
+    return [
+        Group(
+            id=name,
+            about=heads[name],
+            sightings=tuple(found),
+            rules=tuple(of_rule.get(name, ())),
+        )
+        for name, found in members.items()
+    ]
+
+
+def _of_run(reader: Reader, run: RunRef) -> Iterator[Sighting | None]:
+    """Everything sent back in a run; None for each finding of a judge that is not trusted."""
+    for standing in standings(reader, run):
+        trial = f"{run.path}/{standing.record.path}"
+        when = standing.record.started
+        found: list[tuple[str, About] | None] = []
+        for grade in grades(reader, run, standing):
+            found += _of_judge(grade) if is_judge(grade.grader) else _of_checks(grade)
+        if standing.reviewed is not None:
+            found += _of_people(standing.reviewed)
+        for one in found:
+            by, about = one if one is not None else ("", None)
+            yield None if about is None else Sighting(when=when, trial=trial, by=by, about=about)
+
+
+def _of_checks(grade: Grade) -> Iterator[tuple[str, About]]:
+    for check in grade.checks:
+        if check.passed is False:
+            place = next((one.file for one in check.evidence if one.file), "")
+            item = f"{grade.grader}:{check.id}"
+            yield (
+                grade.grader,
+                About(source=CHECK, item=item, place=place, text=_check_said(check)),
+            )
+
+
+def _check_said(check: Check) -> str:
+    return f"{check.question} {check.message}".strip()
+
+
+def _of_judge(grade: Grade) -> Iterator[tuple[str, About] | None]:
+    judgement = grade.judgement
+    if judgement is None:
+        return
+    counts = allows(judgement.trust, JudgeUse.FINDINGS)
+    rubric = judgement.rubric.partition("@")[0]
+    said = {
+        (one.question, one.file, one.text)
+        for vote in judgement.votes
+        if vote.usable and vote.verdict == judgement.verdict
+        for one in vote.findings
+        if one.supported
+    }
+    for question, file, text in sorted(said):
+        about = About(source=QUESTION, item=f"{rubric}:{question}", place=file, text=text)
+        yield (grade.grader, about) if counts else None
+
+
+def _of_people(reviewed: Reviewed) -> Iterator[tuple[str, About]]:
+    """What reviewers answered with no, and what else they found; nothing while it is sealed."""
+    for review in reviewed.reviews:
+        rubric = review.rubric.partition("@")[0]
+        for answer in review.answers:
+            if answer.answer is AnswerKind.NO:
+                place = next(map(_file, answer.evidence), "")
+                item = f"{rubric}:{answer.question}"
+                about = About(source=QUESTION, item=item, place=place, text=answer.note)
+                yield review.reviewer, about
+        for finding in review.findings:
+            place = _file(finding.where)
+            about = About(source=REMARK, item="", place=place, text=finding.text)
+            yield review.reviewer, about
+
+
+def _file(place: str) -> str:
+    """The file of a place such as ``src/app.py:3``."""
+    match = _PLACE.fullmatch(place)
+    return place if match is None else match[1]
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.casefold()))
