@@ -65,6 +65,14 @@ def test_what_the_checks_rule_out_is_not_reviewed_unless_all_are() -> None:
     assert len(packets(reviewed="all").of("ann")) == 40
 
 
+def test_a_plan_that_nobody_could_have_made_breaks_nothing() -> None:
+    odd = packets(repeats=1e308, controls=-1.0)
+    assert odd.most_repeats() == 40
+    odd = replace(odd, plan=replace(odd.plan, accept="(checks and"))
+    assert odd.of("ann") == ()
+    assert len(odd.every("ann")) == 2 * 40 + 4
+
+
 def test_what_is_no_judgement_of_graders_is_never_reviewed() -> None:
     all_ = packets()
     trials = tuple(replace(one, outcome=Outcome.PROVIDER_OUTAGE) for one in all_.trials)

@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from trialbook.model.acceptance import parse_policy
+from trialbook.model.acceptance import PolicyError, parse_policy
 from trialbook.model.deciding import is_judge
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import Plan
@@ -140,7 +140,7 @@ class Packets:
 
 def _share(share: float, of: int) -> int:
     """A share of a number, at least one if there is a share at all; what floats add is cut off."""
-    return math.ceil(round(share * of, 9))
+    return math.ceil(round(min(max(share, 0.0), 1.0) * of, 9))
 
 
 def accepted_by_tests(plan: Plan, trial: Trial) -> bool:
@@ -152,4 +152,7 @@ def accepted_by_tests(plan: Plan, trial: Trial) -> bool:
         for grade in trial.grades
         if grade.accepted is not None and not is_judge(grade.grader)
     }
-    return parse_policy(plan.accept).settle(answers) is not False
+    try:
+        return parse_policy(plan.accept).settle(answers) is not False
+    except PolicyError:
+        return False

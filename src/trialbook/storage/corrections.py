@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from trialbook.errors import UserError
 from trialbook.formats.records import RecordError
-from trialbook.model.acceptance import parse_policy
+from trialbook.model.acceptance import PolicyError, parse_policy
 from trialbook.model.amendment import Amendment
 from trialbook.model.deciding import answer_of, decided
 from trialbook.model.generation import Generation
@@ -186,7 +186,10 @@ def _with_people(reader: Reader, run: RunRef, alone: Standing, people: RunReview
     before = alone.trial.outcome
     if reviewed.verdict is None or before is not Outcome.NEEDS_REVIEW:
         return found
-    policy = parse_policy(reader.plan(run).accept)
+    try:
+        policy = parse_policy(reader.plan(run).accept)
+    except PolicyError:
+        return found  # Nothing can follow from it; `verify` says what is wrong.
     answers = map(answer_of, grades(reader, run, alone))
     outcome, reason = decided(policy, answers, reviewed.verdict)
     trial = replace(alone.trial, outcome=outcome, reason=reason)
