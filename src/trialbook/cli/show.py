@@ -151,6 +151,8 @@ def _run_parts(results: RunResults, newest: str | None, name: str) -> Iterable[P
     rows.append(("trials", f"{called()} show {plan.run}/TASK/CONFIGURATION/r1"))
     if newest:
         rows.append(("results", f"{folder}/{newest}"))
+    if plan.judgement is not None:
+        rows.append(("reviews", f"{called()} review status --run {plan.run}"))
     if newest is None:
         rows.append(("next", f"{called()} resume {plan.run}"))
     yield from lines(rows)
