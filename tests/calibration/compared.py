@@ -214,7 +214,9 @@ def add_run(
         f"{base}/report.md": render_report(results),
     }
     ledger.commit(closing, f"results {plan.path}\n")
-    ledger.commit(_reviews(plan, bundles, by_trial), "reviews\n")
+    reviews = _reviews(plan, bundles, by_trial)
+    if reviews:
+        ledger.commit(reviews, "reviews\n")
     judge(root, plan, bundles, by_trial, identity)
     ledger.close()
 

@@ -15,6 +15,7 @@ from trialbook.reporting.results import RunResults, load_results, results_csv
 from trialbook.reporting.trial_facts import TrialFacts, load_facts
 from trialbook.site.addresses import run_folder
 from trialbook.site.folder import SiteFolder, theme_assets
+from trialbook.site.judgement_pages import judgement_pages
 from trialbook.site.overview import RunEntry, index_page, suites_page
 from trialbook.site.render import Renderer
 from trialbook.site.rubric_pages import rubric_pages
@@ -68,6 +69,7 @@ def build_site(
     rubrics, faulty = readable_rubrics(root)
     extra = [page for source in sources for page in source.pages(root)]
     extra += rubric_pages(rubrics)
+    extra += judgement_pages(root, reader)
     renderer = Renderer(root / "site" / "templates", _template_folders(sources))
     site = _site(load_settings(root), extra)
     folder = SiteFolder.open(output)

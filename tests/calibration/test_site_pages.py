@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.calibration.compared import Case, cases, compare, compared_ledger, reader_of
+from tests.conftest import git, trialbook, write_files
+
+from trialbook.registry import Registry
+from trialbook.site.build import build_site
+
+AGENTS = "suites/refunds/instructions/AGENTS.md"
+HOSTILE = "<script>alert(1)</script> {{ 7*7 }}"
+
+
+def built(root: Path, output: Path) -> Path:
+    done = build_site(root, reader_of(root), output, registry=Registry())
+    assert done.problems == ()
+    return output
+
+
+def test_pages_say_how_far_judge_and_reviewers_agree(tmp_path: Path) -> None:
+    root = compared_ledger(tmp_path / "ledger", cases((11, 12), (6, 8)))
+    first = compare(root)
+    disputed = first.compared.numbers.disagreements
+    compare(root, notes=dict.fromkeys(disputed, HOSTILE))
+    page = (built(root, tmp_path / "site") / "judgement/index.html").read_text()
+    assert "Reviewers by merge@1: Would you merge it?" in page
+    assert "Judge strict by merge@1: advisory" in page
+    assert "17/20 (85.0 %)" in page
+    assert "11/12 (91.7 %) [61.5 %, 99.8 %] Clopper-Pearson" in page
+    assert "An empty name is let through." in page
+    assert "&lt;script&gt;alert(1)" in page
+    assert "<script>" not in page
+    assert "{{ 7*7 }}" in page
+
+
+def test_a_page_lists_findings_with_their_rules(tmp_path: Path) -> None:
+    refused = Case(people=("REJECT", "REJECT"), no=("solves",))
+    root = compared_ledger(tmp_path / "ledger", [refused, refused])
+    write_files(root, {AGENTS: "Look at empty names.\n"})
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "instructions")
+    page = (built(root, tmp_path / "site") / "findings/index.html").read_text()
+    assert "question merge:solves at src/user_service.py: solves as I see it" in page
+    assert "none yet" in page
+    group = page.partition('href="#f-')[2][:8]
+    trialbook(root, "finding", "resolve", group, "--rule", "task", "--link", AGENTS)
+    page = (built(root, tmp_path / "site") / "findings/index.html").read_text()
+    assert f"task: {AGENTS}" in page
+    assert "not sent back since" in page
+
+
+def test_nothing_of_sealed_reviews_is_on_a_page(tmp_path: Path) -> None:
+    root = compared_ledger(tmp_path / "ledger", [Case(people=("REJECT",), no=("solves",))])
+    site = built(root, tmp_path / "site")
+    assert not (site / "judgement/index.html").exists()
+    assert not (site / "findings/index.html").exists()
