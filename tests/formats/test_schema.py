@@ -29,6 +29,7 @@ from trialbook.model.plan import Plan
 from trialbook.model.regrade import Regrade
 from trialbook.model.review import Reconciliation, Review
 from trialbook.model.rule import Rule
+from trialbook.model.series_record import SeriesRecord
 from trialbook.model.session import Handover
 from trialbook.model.suite import Contamination, Limits, Split
 from trialbook.model.trajectory import Trajectory
@@ -49,6 +50,7 @@ RECORDS = {
     "review": Review,
     "reconciliation": Reconciliation,
     "handover": Handover,
+    "series": SeriesRecord,
     "calibration": Calibration,
     "rule": Rule,
 }

@@ -36,6 +36,8 @@ RECORD_KINDS = (
     "generation",
     "review",
     "reconciliation",
+    "handover",
+    "series",
     "calibration",
     "rule",
 )

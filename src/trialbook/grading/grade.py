@@ -143,7 +143,7 @@ def grade_artifacts(
                 scratch=scratch,
                 python=subject.python,
                 limits=subject.limits,
-                start=_limited(start, subject.limits, subject.python),
+                start=limited(start, subject.limits, subject.python),
                 view=StoredTree(store, subject.candidate_tree),
             )
 
@@ -172,7 +172,7 @@ def grade_folder(
                 scratch=scratch,
                 python=subject.python,
                 limits=subject.limits,
-                start=_limited(start, subject.limits, subject.python),
+                start=limited(start, subject.limits, subject.python),
             )
 
     return tuple(_grade(use, registry, evidence) for use in subject.graders)
@@ -247,7 +247,7 @@ def _sound(grade: Grade, name: str) -> Grade:
     return grade
 
 
-def _limited(start: StartInSandbox, limits: Limits, python: str) -> GraderStart:
+def limited(start: StartInSandbox, limits: Limits, python: str) -> GraderStart:
     """The way graders run commands: never with network, and with nothing but what they name."""
 
     def run(

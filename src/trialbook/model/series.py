@@ -171,8 +171,8 @@ AUTO, REVIEWER = "auto", "reviewer"
 class Answer:
     """The answer to one question, with its evidence.
 
-    ``evidence`` names places (``path:line@tree``), tests and events. ``hint`` is what the program
-    found where only a person may answer.
+    ``question`` is ``<rubric>/<question>``. ``evidence`` names places (``path:line@tree``), tests
+    and events. ``hint`` is what the program found where only a person may answer.
     """
 
     question: str
@@ -180,17 +180,3 @@ class Answer:
     evidence: tuple[str, ...] = ()
     by: str = AUTO
     hint: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Series:
-    """What is said of one series, as in ``series.json``.
-
-    ``conflict`` and ``repair`` are null where the task has none, or where their rules cannot decide
-    yet.
-    """
-
-    schema: str = "trialbook/series/1"
-    answers: tuple[Answer, ...]
-    conflict: ConflictOutcome | None = None
-    repair: RepairClass | None = None
