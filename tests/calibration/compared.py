@@ -12,6 +12,7 @@ from tests.recorded import (
     a_configuration,
     a_grade,
     a_plan,
+    a_task,
     a_trial,
     new_ledger,
     results_of,
@@ -139,7 +140,9 @@ def the_plan(
         reviewed="accepted_by_tests",
         usd_per_hour=None,
     )
-    return replace(plan, judgement=replace(plain, **judgement))  # type: ignore[arg-type]
+    briefed = a_task(brief_sha256=sha256(b"# Task\n\nNo user without a name.\n"))
+    tasks = dict.fromkeys(plan.tasks, briefed)
+    return replace(plan, tasks=tasks, judgement=replace(plain, **judgement))  # type: ignore[arg-type]
 
 
 def with_controls(plan: Plan) -> Plan:

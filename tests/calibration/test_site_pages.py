@@ -4,7 +4,6 @@ from pathlib import Path
 
 from tests.calibration.compared import Case, cases, compare, compared_ledger, reader_of
 from tests.conftest import git, trialbook, write_files
-
 from trialbook.registry import Registry
 from trialbook.site.build import build_site
 
