@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,15 +20,13 @@ from trialbook.execution.shown import shown_to
 from trialbook.execution.workspace import Template
 from trialbook.model.evidence import Sighting
 from trialbook.model.runfiles import attempt_folder
+from trialbook.model.series import ONLY_SESSION
 from trialbook.model.suite import Limits
 from trialbook.model.trial import AgentRecord, Attempt, TrialSpec
 from trialbook.storage.files import read_regular
 from trialbook.storage.interpreter import interpreter_folders
 from trialbook.storage.ledger import path_problem
 from trialbook.system import System
-
-SESSION = 1
-"""Which sitting the attempts belong to: an ordinary task has one."""
 
 _MEGABYTE = 1_000_000
 # Room for the line that says where output was cut.
@@ -36,18 +35,21 @@ _MARKER_BYTES = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """What the attempts of a trial share: its room, ingredients, interpreters and network.
+    """What the attempts of one session share: its room, ingredients, interpreters and network.
 
-    ``made`` is the workspace as the trial begins; ``python`` is for agents, ``graders_python`` for
-    what looks at what they left.
+    ``made`` is the workspace as the trial begins, ``lay`` writes it as the session begins, and
+    checks it; ``python`` is for agents, ``graders_python`` for what looks at what they left.
     """
 
     room: Room
     made: Template
+    lay: Callable[[Path], None]
     supplies: Supplies
     python: str
     graders_python: str
     access: Access
+    session: int = 1
+    session_name: str = ONLY_SESSION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +82,7 @@ class AttemptRunner:
         """
         plugin = self.launcher.registry.plugin("agents", spec.configuration.agent)
         agent = self.launcher.registry.agent(spec.configuration.agent)
-        folder = attempt_folder(SESSION, number)
+        folder = attempt_folder(ground.session, number)
         files: dict[str, bytes] = {}
         secrets = lay_credentials(spec.configuration, ground.room, self.system)
         assignment = self._assignment(spec, ground)
@@ -110,7 +112,7 @@ class AttemptRunner:
                 reported_version=result.reported_version,
                 model=spec.configuration.model,
             ),
-            record=attempt_of(result, used, session=SESSION, attempt=number),
+            record=attempt_of(result, used, session=ground.session, attempt=number),
             files=files,
             sightings=sightings_of_denials(result) if result.denied else [],
             secrets=secrets,
@@ -123,7 +125,11 @@ class AttemptRunner:
         toolchain = Path(ground.python).parent if spec.task.toolchain else None
         environment = environment_of(configuration, room, toolchain, self.system.environ)
         readable = (*interpreter_folders(ground.python), *shown)
-        files = agent_files(spec.task, configuration, spec.repetition, ground.supplies, room.files)
+        files = agent_files(
+            *(spec.task, configuration, ground.supplies, room.files),
+            repetition=spec.repetition,
+            session=ground.session_name,
+        )
         return Assignment(
             task=spec.task.name,
             repetition=spec.repetition,

@@ -13,14 +13,14 @@ from pathlib import Path
 from trialbook.api import AgentEnd, Grade, GradeStatus
 from trialbook.errors import EnvironmentProblem
 from trialbook.execution.allowance import allowance
-from trialbook.execution.attempt import SESSION, AttemptRunner, Ground, in_bytes
-from trialbook.execution.audit import audit
+from trialbook.execution.attempt import AttemptRunner, Ground, in_bytes
 from trialbook.execution.change import capture
 from trialbook.execution.classify import class_of
-from trialbook.execution.findings import Findings, GradeTrial, Subject
+from trialbook.execution.findings import Findings, GradeTrial
 from trialbook.execution.planted import planted_git
+from trialbook.execution.subject import subject_of
 from trialbook.execution.told import with_checks
-from trialbook.execution.workspace import TemplateObjects, unpack
+from trialbook.execution.workspace import TemplateObjects
 from trialbook.model.change import AttemptChange
 from trialbook.model.escalation import FRESH, TELL_CHECKS, Condition, conditions_held
 from trialbook.model.evidence import violations, with_severities
@@ -66,7 +66,7 @@ class Attempts:
         found, launcher = self.found, self.runner.launcher
         with found.stage("agent", self.runner.system) as stage:
             isolation = launcher.isolation(spec)
-            found.isolation = _both(found.isolation, isolation)
+            found.isolation = both_isolations(found.isolation, isolation)
             made = self.runner.run(spec, self.ground, len(found.attempts) + 1)
         found.result, found.agent = made.result, made.agent
         found.attempts.append(replace(made.record, started=stage.started, seconds=stage.seconds()))
@@ -125,7 +125,7 @@ class Attempts:
         if because:
             return None
         if found.isolation is not None:
-            found.isolation = _without(found.isolation, allowed.unknown)
+            found.isolation = without_limits(found.isolation, allowed.unknown)
         brief = self.spec.task.brief
         if escalation.tell == TELL_CHECKS:
             brief = with_checks(brief, grades, escalation.workspace)
@@ -146,8 +146,18 @@ class Attempts:
             found.stage("check", self.runner.system),
             fresh_folder(Path(self.spec.work)) as work,
         ):
-            grades = self.check(subject_of(self.spec, self.ground, found, work, self.runner))
-        found.visible[len(found.attempts)] = grades
+            assert found.change is not None  # noqa: S101 - see `to_be_judged`
+            subject = subject_of(
+                self.spec,
+                found.change,
+                work,
+                objects=TemplateObjects(self.ground.made, self.ground.supplies.store),
+                python=self.ground.graders_python,
+                launcher=self.runner.launcher,
+            )
+            grades = self.check(subject)
+        folder = attempt_folder(self.ground.session, len(found.attempts))
+        found.visible[folder] = grades
         return grades
 
     @property
@@ -159,7 +169,8 @@ class Attempts:
         """Keep what the first attempt left with its files: the trial's is that of the last one."""
         change = self.found.change
         if change is not None:
-            self.found.patches[attempt_folder(SESSION, len(self.found.attempts))] = change.patch
+            folder = attempt_folder(self.ground.session, len(self.found.attempts))
+            self.found.patches[folder] = change.patch
             self._say(
                 change=AttemptChange(
                     tree=change.tree,
@@ -173,16 +184,11 @@ class Attempts:
 
     def _make_ready(self, escalation: Escalation, prompt: str) -> None:
         """Fresh folders for the second attempt, and the workspace as it is declared."""
-        room, made = self.ground.room, self.ground.made
+        room = self.ground.room
         with self.found.stage("prepare", self.runner.system):
             if escalation.workspace == FRESH:
                 remove_tree(room.workspace)
-                written = unpack(made, room.workspace)
-                links = self.spec.task.snapshot.links
-                rows = audit(room.workspace, made.commit, links_declared=links, written=written)
-                if broken := [row for row in rows if not row.ok]:
-                    told = "; ".join(f"{row.rule}: {row.detail}" for row in broken)
-                    raise EnvironmentProblem(f"the audit of the second workspace failed: {told}")
+                self.ground.lay(room.workspace)
             elif room.workspace.is_symlink() or not room.workspace.is_dir():
                 # An agent may remove or replace the very folder it was given.
                 remove_tree(room.workspace)
@@ -200,30 +206,15 @@ def to_be_judged(spec: TrialSpec, found: Findings, stopped: Callable[[], bool]) 
     return something and found.result.end in GRADABLE
 
 
-def subject_of(
-    spec: TrialSpec, ground: Ground, found: Findings, work: Path, runner: AttemptRunner
-) -> Subject:
-    """What graders get of what an attempt left."""
-    assert found.change is not None  # noqa: S101 - see `to_be_judged`
-    return Subject(
-        spec=spec,
-        change=found.change,
-        python=ground.graders_python,
-        work=work,
-        start=lambda command, policy: runner.launcher.in_sandbox(spec, command, policy),
-        objects=TemplateObjects(ground.made, ground.supplies.store),
-    )
-
-
-def _both(before: Isolation | None, now: Isolation) -> Isolation:
+def both_isolations(before: Isolation | None, now: Isolation) -> Isolation:
     """What was enforced in every attempt so far."""
     if before is None:
         return now
     kept = tuple(dict.fromkeys((*before.limits_enforced, *now.limits_enforced)))
-    return _without(replace(now, limits_enforced=kept), before.limits_not_enforced)
+    return without_limits(replace(now, limits_enforced=kept), before.limits_not_enforced)
 
 
-def _without(isolation: Isolation, names: tuple[str, ...]) -> Isolation:
+def without_limits(isolation: Isolation, names: tuple[str, ...]) -> Isolation:
     """The same, with limits that were not held after all."""
     loose = tuple(dict.fromkeys((*isolation.limits_not_enforced, *names)))
     kept = tuple(name for name in isolation.limits_enforced if name not in loose)

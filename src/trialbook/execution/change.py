@@ -102,8 +102,7 @@ def capture(
     """
 
     def known(path: bytes) -> str | None:
-        entry = store.lookup(path, baseline_tree)
-        return None if entry is None or entry.mode == DIRECTORY else entry.oid
+        return _file_at(store, baseline_tree, path)
 
     if workspace.is_dir() and not workspace.is_symlink():
         found = tree_of_folder(
@@ -116,14 +115,33 @@ def capture(
     else:
         # An agent may remove or replace the very folder it was given: then nothing is left.
         found = FolderTree(tree=store.add_tree([]), omitted=())
-    patch, changed = difference_of(store, baseline_tree, found.tree, work=work)
+    return change_between(store, baseline_tree, found, work=work)
+
+
+def change_between(store: Store, baseline_tree: str, final: FolderTree, *, work: Path) -> Change:
+    """The change from one tree to what a folder was found to hold; what git needs is in ``work``.
+
+    Raises:
+        EnvironmentProblem: git is missing or fails.
+    """
+
+    def known(path: bytes) -> str | None:
+        return _file_at(store, baseline_tree, path)
+
+    patch, changed = difference_of(store, baseline_tree, final.tree, work=work)
     return Change(
-        tree=found.tree,
+        tree=final.tree,
         patch=patch,
         changed=changed,
-        omitted=found.omitted,
+        omitted=final.omitted,
         lines_before=_lines_before(changed, known, store),
     )
+
+
+def _file_at(store: Store, tree: str, path: bytes) -> str | None:
+    """The id of the file or link at a path, or None."""
+    entry = store.lookup(path, tree)
+    return None if entry is None or entry.mode == DIRECTORY else entry.oid
 
 
 def _lines_before(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from trialbook.api import AgentResult, Command, Grade, Policy, ProcessResult
 from trialbook.execution.change import Change
+from trialbook.execution.session_done import DoneSession
 from trialbook.model.evidence import Sighting
 from trialbook.model.toolchain import ToolchainUse
 from trialbook.model.trial import (
@@ -48,11 +49,12 @@ class Findings:
     """What is known of a trial so far. Filled stage by stage; whatever is missing stays None.
 
     ``result`` and ``change`` are those of the last attempt. ``visible`` has what visible checks
-    said after an attempt, by its number; ``patches`` the changes that a first attempt left, by its
+    said after an attempt, ``patches`` the changes that a first attempt left, both by the attempt's
     folder. ``secrets`` are the values, by name, that were laid into the home of each attempt.
     ``cut_short`` says that the run was stopped while it was open whether another attempt
     follows. ``trouble`` is what went wrong on our side, if anything did; ``sightings`` is None
-    until something looked for any.
+    until something looked for any. ``sessions`` are those of a series that are over, and
+    ``interrupted`` says that another one had begun.
     """
 
     started: str
@@ -66,12 +68,14 @@ class Findings:
     result: AgentResult | None = None
     change: Change | None = None
     grades: tuple[Grade, ...] = ()
-    visible: dict[int, tuple[Grade, ...]] = field(default_factory=dict)
+    visible: dict[str, tuple[Grade, ...]] = field(default_factory=dict)
     patches: dict[str, bytes] = field(default_factory=dict)
     files: dict[str, bytes] = field(default_factory=dict)
     secrets: list[dict[str, str]] = field(default_factory=list)
     cut_short: bool = False
     sightings: list[Sighting] | None = None
+    sessions: list[DoneSession] = field(default_factory=list)
+    interrupted: bool = False
     trouble: str | None = None
 
     def see(self, sightings: Iterable[Sighting]) -> None:
@@ -81,7 +85,9 @@ class Findings:
     @property
     def usage(self) -> Usage:
         """What all attempts used, as far as it is known of every one of them."""
-        return added(attempt.usage or Usage() for attempt in self.attempts)
+        used = [attempt.usage or Usage() for attempt in self.attempts]
+        unknown = [Usage() for one in self.sessions if one.record.interrupted]
+        return added([*used, *unknown[:1]])
 
     @contextmanager
     def stage(self, name: str, system: System) -> Iterator[Watch]:

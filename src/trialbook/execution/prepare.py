@@ -67,11 +67,15 @@ def starting_point(task: Task, configuration: Configuration, supplies: Supplies)
 def agent_files(
     task: Task,
     configuration: Configuration,
-    repetition: int,
     supplies: Supplies,
     destination: Path,
+    *,
+    repetition: int,
+    session: str,
 ) -> Path | None:
     """Copy the agent's own files beside the workspace; None if it has none.
+
+    Which folder they are in may depend on ``repetition``, and on the name of the ``session``.
 
     Raises:
         EnvironmentProblem: the folder that the configuration names is not there.
@@ -88,7 +92,7 @@ def agent_files(
         return destination
     if configuration.files is None:
         return None
-    name = configuration.files.format(task=task.name, repetition=repetition)
+    name = configuration.files.format(task=task.name, repetition=repetition, session=session)
     if not (supplies.suite_folder / name).is_dir():
         raise EnvironmentProblem(
             f"configuration {configuration.name!r} names files that are not there: {name}",

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from trialbook.errors import EnvironmentProblem, TrialbookError
 from trialbook.execution.attempt import AttemptRunner, Ground
-from trialbook.execution.attempts import Attempts, subject_of, to_be_judged
-from trialbook.execution.audit import audit
+from trialbook.execution.attempts import Attempts, to_be_judged
+from trialbook.execution.beginning import lay_baseline, need_clean
 from trialbook.execution.findings import Findings, GradeTrial
 from trialbook.execution.known_answers import KnownAnswers
 from trialbook.execution.launch import Launcher
@@ -24,14 +24,19 @@ from trialbook.execution.network import Access, access_to, record_of, sightings_
 from trialbook.execution.prepare import Supplies, starting_point
 from trialbook.execution.reachable import package_places, shown_places
 from trialbook.execution.room import Room
+from trialbook.execution.series import Series
+from trialbook.execution.session_done import NoProgress, Progress
+from trialbook.execution.setting import Setting
 from trialbook.execution.shown import shown_to
 from trialbook.execution.toolchain import ToolchainFailure, Toolchains, bare_python
-from trialbook.execution.workspace import Template, template, unpack
+from trialbook.execution.workspace import Template, template
 from trialbook.model.runfiles import EGRESS_LOG, TOOLCHAIN_LOG
 from trialbook.model.trial import TrialSpec, WorkspaceRecord
-from trialbook.storage.files import fresh_folder
+from trialbook.storage.files import fresh_folder, remove_tree
 from trialbook.storage.repository import Store
 from trialbook.system import System, timestamp
+
+_NOTHING = NoProgress()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,15 +52,17 @@ class TrialRunner:
     check: GradeTrial
     answers: KnownAnswers = field(default_factory=KnownAnswers)
 
-    def findings(self, spec: TrialSpec) -> Findings:
+    def findings(self, spec: TrialSpec, progress: Progress = _NOTHING) -> Findings:
         """Go through the stages as far as they can be gone through.
+
+        ``progress`` keeps the sessions of a series that are over.
 
         Trouble on our side ends the trial and is told in ``trouble``; it never counts as a result.
         """
         found = Findings(started=timestamp(self.system.now()))
         try:
             with fresh_folder(Path(spec.work)) as root:
-                self._stages(spec, Room(root=root), found)
+                self._stages(spec, Room(root=root), found, progress)
         except (TrialbookError, OSError) as error:
             hint = getattr(error, "hint", "")
             found.trouble = f"{error}" + (f" ({hint})" if hint else "")
@@ -64,7 +71,7 @@ class TrialRunner:
             found.files["runner-error.txt"] = traceback.format_exc().encode()
         return found
 
-    def _stages(self, spec: TrialSpec, room: Room, found: Findings) -> None:
+    def _stages(self, spec: TrialSpec, room: Room, found: Findings, progress: Progress) -> None:
         cache = Path(spec.cache)
         supplies = Supplies(
             suite_folder=Path(spec.suite_folder), store=Store.at(cache / "objects"), cache=cache
@@ -74,20 +81,48 @@ class TrialRunner:
             python = self._toolchain(spec, supplies, found)
             self._look_for_answer(spec, python, supplies, made, found)
         own = python if spec.task.toolchain else bare_python()
-        runner = AttemptRunner(launcher=self.launcher, system=self.system)
-        with self._access(spec, room, own, found) as access:
+        setting = Setting(
+            runner=AttemptRunner(launcher=self.launcher, system=self.system),
+            check=self.check,
+            grade=self.grade,
+            spec=spec,
+            made=made,
+            supplies=supplies,
+            python=own,
+            graders_python=python,
+            open_access=self._access,
+        )
+        if spec.task.sessions:
+            remove_tree(room.workspace)  # Each session has a room of its own.
+            Series(setting=setting, found=found, progress=progress).make()
+        else:
+            self._one_session(setting, room, found)
+        if to_be_judged(spec, found, self.launcher.cancel.is_set) and not found.cut_short:
+            assert found.change is not None  # noqa: S101 - see `to_be_judged`
+            with found.stage("grade", self.system), fresh_folder(Path(spec.work)) as work:
+                found.grades = self.grade(setting.subject(spec, found.change, work))
+
+    def _one_session(self, setting: Setting, room: Room, found: Findings) -> None:
+        """The attempts of an ordinary task."""
+        spec, made = setting.spec, setting.made
+        room.make(spec.task.brief)
+
+        def lay(workspace: Path) -> None:
+            need_clean(lay_baseline(made, workspace, links=spec.task.snapshot.links))
+
+        with self._access(spec, room, setting.python, found) as access:
             ground = Ground(
                 room=room,
                 made=made,
-                supplies=supplies,
-                python=own,
-                graders_python=python,
+                lay=lay,
+                supplies=setting.supplies,
+                python=setting.python,
+                graders_python=setting.graders_python,
                 access=access,
             )
-            Attempts(runner=runner, check=self.check, spec=spec, ground=ground, found=found).make()
-        if to_be_judged(spec, found, self.launcher.cancel.is_set) and not found.cut_short:
-            with found.stage("grade", self.system), fresh_folder(Path(spec.work)) as work:
-                found.grades = self.grade(subject_of(spec, ground, found, work, runner))
+            Attempts(
+                runner=setting.runner, check=self.check, spec=spec, ground=ground, found=found
+            ).make()
 
     def _toolchain(self, spec: TrialSpec, supplies: Supplies, found: Findings) -> str:
         """What the task needs to run is made ready; gives its interpreter."""
@@ -119,27 +154,15 @@ class TrialRunner:
                     hint="restore the snapshot's source, or start a new run",
                 )
         made = template(supplies.store, spec.workspace_tree, supplies.cache)
-        written = unpack(made, room.workspace)
-        room.make(spec.task.brief)
         found.workspace = WorkspaceRecord(
             source=spec.source,
             snapshot_tree=spec.snapshot_tree,
             baseline_tree=spec.workspace_tree,
             baseline_commit=made.commit,
             files=made.files,
-            audit=audit(
-                room.workspace,
-                made.commit,
-                links_declared=spec.task.snapshot.links,
-                written=written,
-            ),
+            audit=lay_baseline(made, room.workspace, links=spec.task.snapshot.links),
         )
-        broken = [row for row in found.workspace.audit if not row.ok]
-        if broken:
-            raise EnvironmentProblem(
-                "the workspace audit failed: "
-                + "; ".join(f"{row.rule}: {row.detail}" for row in broken)
-            )
+        need_clean(found.workspace.audit)
         return made
 
     def _look_for_answer(

@@ -12,6 +12,7 @@ does not know is none of the program's.
 | ``.../attempt-<m>/...`` | what one attempt was given, said and left |
 | ``.../handover.json`` | for a task of several sessions: what the session began with and left |
 | ``.../change.patch`` ``notes.patch`` | what it changed, and what became of the notes before it |
+| ``.../planted.patch`` | what was laid in before it; nothing for reviewers until answers are in |
 | ``.../grades/<part>.<moment>.json`` | what the checks said at its ``start`` or ``end`` |
 | ``<trial>/series.json`` | what is said of the sessions together |
 | ``<trial>/amendments/<id>.json`` | a correction of the trial by a person; any time later |
@@ -48,6 +49,7 @@ TOOLCHAIN_LOG = "toolchain.log"
 SESSIONS = "sessions"
 HANDOVER = "handover.json"
 NOTES_PATCH = "notes.patch"
+PLANTED_PATCH = "planted.patch"
 SERIES = "series.json"
 AMENDMENTS = "amendments"
 REGRADES = "regrades"
@@ -174,6 +176,11 @@ def handover_path(session: int) -> str:
 def notes_patch(session: int) -> str:
     """Where the patch is of the notes of a session against those of the one before."""
     return f"{session_folder(session)}/{NOTES_PATCH}"
+
+
+def planted_patch(session: int) -> str:
+    """Where the patch is of what was laid in between the session before and this one."""
+    return f"{session_folder(session)}/{PLANTED_PATCH}"
 
 
 def session_grade(session: int, part: str, moment: str) -> str:

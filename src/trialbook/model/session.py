@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from trialbook.model.change import AttemptChange
@@ -35,14 +35,15 @@ class RepositoryState:
 
     ``head`` is the newest commit; its tree is another one than ``tree`` where the files hold work
     that is not committed. ``branch`` is the agent's own name of where it was; null if it had none.
-    ``commits`` begins with the oldest. ``lost`` says what of the history could not be carried, and
-    why; empty if nothing was lost.
+    ``commits`` begins with the oldest, ``branches`` are the others, by name. ``lost`` says what of
+    the history could not be carried, and why; empty if nothing was lost.
     """
 
     tree: str
     head: str
     branch: str | None
-    commits: tuple[Commit, ...]
+    commits: tuple[Commit, ...] = ()
+    branches: dict[str, str] = field(default_factory=dict)
     lost: str = ""
 
 
@@ -132,7 +133,8 @@ class SessionRecord:
     ``outcome`` is what this session came to by its own checks and evidence; null where it was left
     out (``reason`` says why). ``change`` is what it changed from its start to its end. ``usage`` is
     that of its attempts. ``regression`` counts the one that was used, from 1 in the order of the
-    task; null for none.
+    task; null for none. ``interrupted`` counts how often the runner ended while the session ran and
+    it was begun anew; what was used then is not known, and so ``usage`` is not.
     """
 
     session: int
@@ -148,3 +150,4 @@ class SessionRecord:
     usage: Usage
     grades: tuple[SessionGrade, ...] = ()
     regression: int | None = None
+    interrupted: int = 0

@@ -32,9 +32,10 @@ _FIXED = frozenset(
     {
         "schema", "run", "suite", "status", "task", "configuration", "replaces",
         "rerun_reason", "incident", "outcome", "plan_commit", "plan_sha256", "started", "finished",
-        "source", "snapshot_tree", "baseline_tree", "baseline_commit", "tree",
-        "patch_sha256", "rubric_sha256", "prompt_sha256", "schema_sha256", "sha256", "grader",
-        "ended", "basis", "severity", "kind", "id", "redactions", "cut", "artifacts",
+        "source", "snapshot_tree", "baseline_tree", "baseline_commit", "tree", "head",
+        "brief_sha256", "patch_sha256", "rubric_sha256", "prompt_sha256", "schema_sha256",
+        "sha256", "grader", "ended", "basis", "severity", "kind", "id", "part", "moment",
+        "redactions", "cut", "artifacts",
     }
 )
 # fmt: on
@@ -96,9 +97,9 @@ class Keeper:
             kept.redactions += counts
             self._keep_log(kept, self._name(kept, path), clean)
         if patch is not None:
-            kept.patch_redacted = self._keep_patch(kept, patch, PATCH)
+            kept.patch_redacted = self.keep_patch(kept, patch, PATCH)
         for grade in grades:
-            clean_grade = self._keep_grade(kept, grade, f"grades/{grade.grader}.json")
+            clean_grade = self.keep_grade(kept, grade, f"grades/{grade.grader}.json")
             kept.grades.append(clean_grade)
         kept.problems += self._failures
         return kept
@@ -112,13 +113,20 @@ class Keeper:
         """
         redacted = False
         if patch is not None:
-            redacted = self._keep_patch(kept, patch, f"{folder}/{PATCH}")
+            redacted = self.keep_patch(kept, patch, f"{folder}/{PATCH}")
         paths = ((grade, visible_grade(folder, grade.grader)) for grade in grades)
-        clean = [self._keep_grade(kept, grade, path) for grade, path in paths]
+        clean = [self.keep_grade(kept, grade, path) for grade, path in paths]
         kept.problems += self._failures
         return redacted, clean
 
-    def _keep_grade(self, kept: Kept, grade: Grade, path: str) -> Grade:
+    def keep_record(self, kept: Kept, record: T, path: str) -> T:
+        """Keep a record of a file of its own; gives it as it is kept."""
+        clean = self._record(kept, type(record), record, path)
+        kept.files[path] = to_json(clean)
+        return clean
+
+    def keep_grade(self, kept: Kept, grade: Grade, path: str) -> Grade:
+        """Keep a grade; gives it as it is kept."""
         clean = self._record(kept, Grade, grade, f"the grade of {grade.grader}")
         kept.files[path] = to_json(clean)
         return clean
@@ -152,7 +160,7 @@ class Keeper:
             name = f"{clean}-{number}"
         return name
 
-    def _keep_patch(self, kept: Kept, patch: bytes, path: str) -> bool:
+    def keep_patch(self, kept: Kept, patch: bytes, path: str) -> bool:
         """Keep a patch; gives whether something was taken out of it."""
         clean = redact_patch(patch, self._redactor)
         kept.redactions += clean.counts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from trialbook.execution.credentials import known_credentials, with_values
 from trialbook.execution.findings import Findings, Subject
 from trialbook.execution.launch import Launcher
 from trialbook.execution.room import secrets_of
+from trialbook.execution.session_done import NoProgress, Progress
 from trialbook.execution.trial import TrialRunner
 from trialbook.formats.records import to_json
 from trialbook.grading.accept import Limit, decide_after, violation_reason
@@ -24,21 +25,30 @@ from trialbook.model.acceptance import parse_policy
 from trialbook.model.change import ChangeRecord
 from trialbook.model.digest import sha256
 from trialbook.model.evidence import violations
-from trialbook.model.grade import GradeSummary
 from trialbook.model.outcome import GOES_BEFORE_VIOLATIONS, Outcome
 from trialbook.model.runfiles import PATCH, attempt_folder, visible_grade
 from trialbook.model.trial import Attempt, TrialBundle, TrialSpec
 from trialbook.registry import Registry
 from trialbook.storage.scanner import Scanner, installed_scanner
 from trialbook.system import System, timestamp
+from trialbook.workflow.grade_lines import grade_line
 from trialbook.workflow.inspection import inspect_change
 from trialbook.workflow.keeping import Keeper, Kept
+from trialbook.workflow.session_files import keep_session
 
 
 class TrialWorker:
     """Does whole trials: a `Worker` for executors. Many threads may share one."""
 
-    def __init__(self, *, registry: Registry, system: System, cancel: threading.Event) -> None:
+    def __init__(
+        self,
+        *,
+        registry: Registry,
+        system: System,
+        cancel: threading.Event,
+        progress: Callable[[TrialSpec], Progress] = lambda _: NoProgress(),
+    ) -> None:
+        self._progress = progress
         self._registry = registry
         self._system = system
         launcher = Launcher(registry=registry, cancel=cancel)
@@ -49,7 +59,7 @@ class TrialWorker:
 
     def __call__(self, spec: TrialSpec) -> TrialBundle:
         """Do one trial and give its record and files."""
-        found = self._runner.findings(spec)
+        found = self._runner.findings(spec, self._progress(spec))
         inspect_change(spec, found)
         outcome, reason, anyway = self._outcome(spec, found)
         return self._bundle(spec, found, outcome, reason, graded_anyway=anyway)
@@ -107,6 +117,7 @@ class TrialWorker:
         patch = None if found.change is None else found.change.patch
         kept = keeper.keep(found.files, patch, found.grades)
         attempts = tuple(_attempt(one, found, keeper, kept) for one in found.attempts)
+        sessions = tuple(keep_session(keeper, kept, one) for one in found.sessions)
         finished = timestamp(self._system.now())
         record = replace(
             spec.record(outcome, reason, started=found.started, finished=finished),
@@ -120,12 +131,14 @@ class TrialWorker:
             usage=found.usage,
             change=_change(found, kept),
             grades=tuple(
-                _summary(grade, kept.files[f"grades/{grade.grader}.json"]) for grade in kept.grades
+                grade_line(grade, sha256(kept.files[f"grades/{grade.grader}.json"]))
+                for grade in kept.grades
             ),
             stages=tuple(found.stages),
             sightings=None if found.sightings is None else tuple(found.sightings),
             cut=tuple(kept.cut),
             artifacts={name: sha256(kept.files[name]) for name in sorted(kept.files)},
+            sessions=sessions,
         )
         return keeper.bundle(record, kept)
 
@@ -177,14 +190,14 @@ def _artifacts(subject: Subject) -> Artifacts:
 def _attempt(attempt: Attempt, found: Findings, keeper: Keeper, kept: Kept) -> Attempt:
     """The record of an attempt, with what is kept of the change and the checks after it."""
     folder = attempt_folder(attempt.session, attempt.attempt)
-    patch, grades = found.patches.get(folder), found.visible.get(attempt.attempt, ())
+    patch, grades = found.patches.get(folder), found.visible.get(folder, ())
     redacted, clean = keeper.keep_attempt(kept, folder, patch, grades)
     change, after = attempt.change, attempt.after
     if change is not None:
         change = replace(change, redacted=redacted)
     if after is not None:
         checks = tuple(
-            _summary(one, kept.files[visible_grade(folder, one.grader)]) for one in clean
+            grade_line(one, sha256(kept.files[visible_grade(folder, one.grader)])) for one in clean
         )
         after = replace(after, checks=checks)
     return replace(attempt, change=change, after=after)
@@ -219,15 +232,4 @@ def _change(found: Findings, kept: Kept) -> ChangeRecord | None:
         omitted=change.omitted,
         redacted=kept.patch_redacted,
         lines_before=dict(change.lines_before),
-    )
-
-
-def _summary(grade: Grade, data: bytes) -> GradeSummary:
-    return GradeSummary(
-        grader=grade.grader,
-        status=grade.status.value,
-        accepted=grade.accepted,
-        passed=grade.passed,
-        total=grade.total,
-        sha256=sha256(data),
     )

@@ -1,0 +1,38 @@
+"""Sessions of a series as they are kept: records free of secrets, with the files beside them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from trialbook.execution.session_done import DoneSession
+from trialbook.model.digest import sha256
+from trialbook.model.runfiles import (
+    handover_path,
+    notes_patch,
+    planted_patch,
+    session_grade,
+    session_patch,
+)
+from trialbook.model.session import SessionGrade, SessionRecord
+from trialbook.workflow.grade_lines import grade_line
+from trialbook.workflow.keeping import Keeper, Kept
+
+
+def keep_session(keeper: Keeper, kept: Kept, done: DoneSession) -> SessionRecord:
+    """Add the files of a session to a trial's; gives its record as it goes into the trial's own."""
+    number = done.record.session
+    change = done.record.change
+    if change is not None:
+        redacted = keeper.keep_patch(kept, done.patch, session_patch(number))
+        change = replace(change, redacted=redacted)
+        keeper.keep_patch(kept, done.notes, notes_patch(number))
+    if done.planted:
+        keeper.keep_patch(kept, done.planted, planted_patch(number))
+    keeper.keep_record(kept, done.handover, handover_path(number))
+    lines = []
+    for given in done.grades:
+        path = session_grade(number, given.part, given.moment)
+        clean = keeper.keep_grade(kept, given.grade, path)
+        line = grade_line(clean, sha256(kept.files[path]))
+        lines.append(SessionGrade(part=given.part, moment=given.moment, grade=line))
+    return replace(done.record, change=change, grades=tuple(lines))
