@@ -135,14 +135,14 @@ def agreements(root: Path, reader: Reader, runs: Sequence[RunRef]) -> list[Rubri
         judgement = people.judgement
         by_rubric.setdefault((judgement.rubric, judgement.rubric_sha256), []).append(people)
     found = []
-    for (reference, digest), people in sorted(by_rubric.items(), key=lambda one: one[0]):
+    for (reference, digest), opened in sorted(by_rubric.items(), key=lambda one: one[0]):
         rubric = rubric_at(root, reader, reference, digest)
         if rubric is None:
             raise UserError(
                 f"the rubric {reference} is not there as it was when it was used",
                 hint="restore its file from git; a new wording gets the next number",
             )
-        found.append(_agreement(rubric, people))
+        found.append(_agreement(rubric, opened))
     return found
 
 

@@ -218,8 +218,8 @@ def _to_review(reader: Reader, found: Compared) -> list[ToReview]:
     """Where the changes of a sample that have no label wait."""
     by_run: dict[RunRef, set[str]] = {}
     for trial in found.drawn.waiting:
-        suite, run, path = trial.split("/", 2)
-        by_run.setdefault(RunRef(suite, run), set()).add(path)
+        suite, name, path = trial.split("/", 2)
+        by_run.setdefault(RunRef(suite, name), set()).add(path)
     waiting = []
     for run, trials in sorted(by_run.items()):
         people = reviews_of(reader, run)

@@ -168,7 +168,7 @@ def _trusted(regrade: Regrade) -> list[tuple[str, TrustLevel]]:
         (f"{trial.trial}/{use.file}", use.trust)
         for trial in regrade.trials
         for use in trial.grades
-        if use.trust not in (None, TrustLevel.UNCALIBRATED)
-        and use.trust is not None
+        if use.trust is not None
+        and use.trust is not TrustLevel.UNCALIBRATED
         and use.file == regraded_grade(regrade.id, use.grader)
     ]
