@@ -38,6 +38,14 @@ def test_swapped_around_it_passes(recorded: Path) -> None:
     assert json.loads(done.stdout)["answer"] == "pass"
 
 
+def test_a_baseline_from_an_older_run_says_which_candidate_and_is_another_run(
+    recorded: Path,
+) -> None:
+    one = ("--baseline", "candidate", "--candidate", "candidate")
+    itself = trialbook(recorded, "gate", RUN, "--baseline-from", RUN, *one, check=2)
+    assert "would be compared with itself" in itself.stderr
+
+
 def test_a_run_that_is_not_there_is_a_mistake(recorded: Path) -> None:
     assert "no run" in trialbook(recorded, "gate", "nothing", check=2).stderr
 

@@ -191,3 +191,8 @@ def test_mistakes_in_what_is_taken_have_a_place(ledger: Path, written: str, told
     said = trialbook(ledger, "suite", "check", "mini", check=2)
     assert "suites/mini/configurations/good.yaml:6:" in said.stdout + said.stderr
     assert told in said.stdout + said.stderr
+
+
+def test_a_suite_that_takes_instructions_from_a_revision_can_be_checked(product: Path) -> None:
+    ledger = next(product.glob("**/suites")).parent
+    assert trialbook(ledger, "suite", "check", "rules").returncode == 0

@@ -205,6 +205,16 @@ def test_a_category_that_fell_is_flagged_and_blocks_the_claim_of_no_loss() -> No
     )
 
 
+def test_a_smaller_fall_of_a_category_is_flagged_and_blocks_nothing() -> None:
+    one, other = endings([3] * 60), endings([3] * 57 + [2] * 3)
+    tasks = {f"t{n:02}": a_task(category="docs" if n > 50 else "fix") for n in range(1, 61)}
+    run = a_run({"current": one, "cheap": other})
+    run = results_of(replace(run.plan, tasks=tasks), [a_bundle(trial) for trial in run.trials])
+    found = compared(run, rule=Rule(margin=Fraction(15, 100)))
+    assert found.verdict is Verdict.EQUIVALENT
+    assert [row.flagged for row in found.categories] == [True, False]
+
+
 def test_categories_that_can_be_tested_are_adjusted_together() -> None:
     tasks = {f"t{n:02}": a_task(category="docs" if n > 7 else "fix") for n in range(1, 15)}
     run = a_run({"current": endings([0] * 14), "cheap": endings([3] * 14)})
@@ -238,14 +248,64 @@ def test_more_than_one_difference_is_told_so_that_none_of_them_gets_the_credit()
 
 def test_instruction_files_are_compared_by_their_place_in_the_workspace() -> None:
     one = a_configuration(
-        instructions="a", files={"suites/s/instructions/a/AGENTS.md": "1", "suites/s/x.yaml": "1"}
+        instructions="a",
+        files={"suites/s/instructions/a/AGENTS.md": "1", "suites/s/configurations/x.yaml": "1"},
     )
     same = a_configuration(
-        instructions="b", files={"suites/s/instructions/b/AGENTS.md": "1", "suites/s/y.yaml": "2"}
+        instructions="b",
+        files={"suites/s/instructions/b/AGENTS.md": "1", "suites/s/configurations/y.yaml": "2"},
     )
     other = a_configuration(instructions="b", files={"suites/s/instructions/b/AGENTS.md": "2"})
     assert what_differs(one, same) == []
     assert what_differs(one, other) == ["instruction files (AGENTS.md)"]
+
+
+def test_another_client_and_other_files_for_the_agent_are_differences() -> None:
+    one = a_configuration(client_version="2.1.332", files={"suites/s/a/script.yaml": "1"})
+    same = replace(one, files={"suites/s/b/script.yaml": "1"})
+    assert what_differs(one, same) == []
+    assert what_differs(one, replace(one, client_version="2.1.333")) == ["agent's version"]
+    other = replace(one, files={"suites/s/b/script.yaml": "2"})
+    assert what_differs(one, other) == ["files that the agent is given"]
+
+
+COMMIT = "3f9c2d7e" * 5
+
+
+@pytest.mark.parametrize(
+    ("second", "told"),
+    [
+        ({}, "one snapshot"),
+        ({"tree": "0" * 40}, None),
+        ({"source": f"git ../shop@{COMMIT}", "tree": "0" * 40}, None),
+    ],
+)
+def test_tasks_are_one_sample_if_they_start_from_the_same(
+    second: dict[str, str], told: str | None
+) -> None:
+    assert _sample({}, second) == told
+
+
+def test_two_commits_of_a_repository_are_one_sample_too() -> None:
+    shop = [{"source": f"git ../shop@{end * 40}", "tree": end * 40} for end in "ab"]
+    assert _sample(*shop) == "the same source"
+    assert _sample(shop[0], {"source": f"git ../mall@{COMMIT}", "tree": "0" * 40}) is None
+
+
+def _sample(first: dict[str, str], second: dict[str, str]) -> str | None:
+    run = a_run({"current": endings([3, 3]), "cheap": endings([3, 3])})
+    plan = replace(run.plan, tasks={"t01": a_task(**first), "t02": a_task(**second)})
+    run = results_of(plan, [a_bundle(trial) for trial in run.trials])
+    (said,) = [one for one in compared(run).cautions if "one sample" in one] or [""]
+    return said.removeprefix("every task starts from ").partition(":")[0] or None
+
+
+def test_with_more_looks_more_tasks_have_to_move_and_bounds_are_wider() -> None:
+    run = a_run({"current": endings([0] * 6 + [3] * 4), "cheap": endings([3] * 10)})
+    told = list(evidence(compared(run, rule=Rule(looks=2))))
+    assert any("fewer than 7 the sign-flip test cannot reach 0.025" in one for one in told)
+    assert any("up to 30.8 % may, by a one-sided bound at 0.975" in one for one in told)
+    assert any(one.startswith("Exact sign-flip test") for one in evidence(compared(run)))
 
 
 def test_a_configuration_that_changed_between_runs_is_told() -> None:

@@ -104,6 +104,12 @@ def test_nothing_changed_passes() -> None:
     assert judged(a_run(same)).answer is Answer.PASS
 
 
+def test_fewer_trials_than_a_stage_has_are_no_pass() -> None:
+    found = judged(a_run({"a": (True, True), "b": (True,)}, repetitions=2))
+    assert (found.answer, found.more) == (Answer.INCONCLUSIVE, 4)
+    assert answer(found) == "INCONCLUSIVE: nothing fell, but a pass takes 3 trials of each task"
+
+
 def test_an_agent_that_crashes_scores_zero_and_a_lost_trial_counts_nowhere() -> None:
     same = {"a": (True, True), "b": (True,)}
     assert judged(a_run(same, ended=Outcome.AGENT_ERROR)).answer is Answer.FAIL
@@ -157,6 +163,7 @@ def test_json_says_the_same() -> None:
         ({"created": "2026-11-10T15:15:26.123Z"}, "20 days older"),
         ({"configurations": {"before": a_configuration(model="other")}}, "the model of before"),
         ({"configurations": {"before": a_configuration(agent_version="0")}}, "agent's version"),
+        ({"configurations": {"before": a_configuration(client_version="0")}}, "client's version"),
     ],
 )
 def test_an_older_run_stands_in_only_if_nothing_else_moved(

@@ -137,7 +137,7 @@ def changed_between_runs(results: Sequence[RunResults], names: Iterable[str]) ->
 
 FIELDS: Mapping[str, Callable[[PlannedConfiguration], object]] = {
     "agent": lambda one: one.agent,
-    "agent's version": lambda one: one.agent_version,
+    "agent's version": lambda one: (one.agent_version, one.client_version),
     "model": lambda one: one.model,
     "reasoning setting": lambda one: one.reasoning,
     "approval policy": lambda one: one.approval,
@@ -159,7 +159,19 @@ def what_differs(baseline: PlannedConfiguration, candidate: PlannedConfiguration
     files = sorted(path for path in one.keys() | other.keys() if one.get(path) != other.get(path))
     if files:
         found.append(f"instruction files ({', '.join(files)})")
+    if _handed_over(baseline) != _handed_over(candidate):
+        found.append("files that the agent is given")
     return found
+
+
+def _handed_over(planned: PlannedConfiguration) -> list[str]:
+    """The digests of what lies in folders of its ``files``: their names may say whose they are."""
+    own = ("/configurations/", f"/instructions/{planned.instructions}/")
+    return sorted(
+        digest
+        for path, digest in planned.files.items()
+        if not any(folder in path for folder in own)
+    )
 
 
 def _instructions(planned: PlannedConfiguration) -> dict[str, str]:

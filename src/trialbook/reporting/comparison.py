@@ -6,16 +6,18 @@ scheduled slots are compared beside it. Everything follows from the ledger.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from statistics import variance
 
+from trialbook.model.plan import PlannedTask
 from trialbook.reporting.arms import Arm, TaskSlots, what_differs
 from trialbook.reporting.estimates import Estimates, estimates
 from trialbook.reporting.results import RunResults
 from trialbook.reporting.wording import listed, number_of
-from trialbook.stats.exact import MOVED_FOR_A_CLAIM, Relabelling, holm, sign_flip
+from trialbook.stats.exact import Relabelling, holm, moved_for, sign_flip
 from trialbook.stats.paired import PairedTask, differences, paired
 from trialbook.stats.passk import TaskTrials
 from trialbook.stats.power import tasks_needed
@@ -183,7 +185,8 @@ def _weighed(
     """The verdict after what is missing and what a category may hide."""
     verdict, because = valid.verdict, []
     claims_no_loss = verdict in (Verdict.EQUIVALENT, Verdict.NO_REGRESSION)
-    flagged = [row.category for row in categories if row.flagged]
+    lost = -(compared.rule.margin or Fraction(0))
+    flagged = [row.category for row in categories if row.flagged and row.difference <= lost]
     if claims_no_loss and flagged:
         verdict = Verdict.INCONCLUSIVE
         because.append(f"a possible regression that cannot be tested in {listed(flagged)}")
@@ -239,7 +242,7 @@ def _categories(
 def _category(name: str, tasks: Sequence[PairedTask], rule: Rule) -> CategoryRow:
     values = list(differences(tasks).values())
     mean = sum(values, Fraction(0)) / len(values)
-    testable = sum(value != 0 for value in values) >= MOVED_FOR_A_CLAIM
+    testable = sum(value != 0 for value in values) >= moved_for(rule.level)
     return CategoryRow(
         category=name,
         tasks=len(tasks),
@@ -247,8 +250,14 @@ def _category(name: str, tasks: Sequence[PairedTask], rule: Rule) -> CategoryRow
         down=tuple(task.task for task in tasks if (task.difference or 0) < 0),
         difference=mean,
         p=sign_flip(values) if testable else None,
-        flagged=not testable and mean < 0 and (rule.margin is None or mean <= -rule.margin),
+        flagged=not testable and mean < 0,
     )
+
+
+def _origin(task: PlannedTask) -> str:
+    """A repository or package whatever the revision; a folder or archive is told by its tree."""
+    found = re.match(r"(git .+)@[0-9a-f]{40,64}(?=,|$)|(package \S+) ", task.source)
+    return (found.group(1) or found.group(2)) if found else task.tree
 
 
 def _cautions(
@@ -268,9 +277,11 @@ def _cautions(
             "the two did not run side by side: a change of the model or its service in between is "
             "not excluded"
         )
-    sources = {task.source for one in results for task in one.plan.tasks.values()}
-    if len(sources) == 1:
+    planned = [task for one in results for task in one.plan.tasks.values()]
+    if len({(task.source, task.tree) for task in planned}) == 1:
         found.append("every task starts from one snapshot: one repository is one sample")
+    elif len({_origin(task) for task in planned}) == 1:
+        found.append("every task starts from the same source: one repository is one sample")
     known = sorted({t.contamination for one in results for t in one.plan.tasks.values()})
     if known not in (["private"], ["constructed"]):
         found.append(f"contamination as declared: {listed(known)}")

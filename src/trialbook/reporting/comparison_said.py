@@ -8,7 +8,7 @@ from fractions import Fraction
 from trialbook.reporting.comparison import CategoryRow, Compared
 from trialbook.reporting.estimates import Estimates
 from trialbook.reporting.wording import listed, number_of, percent, rate, ratio, words
-from trialbook.stats.exact import MOVED_FOR_A_CLAIM, least_sign_flip
+from trialbook.stats.exact import least_sign_flip, moved_for
 from trialbook.stats.interval import Interval
 from trialbook.stats.paired import PairedTask
 from trialbook.stats.passk import OverTasks, TaskTrials
@@ -104,8 +104,9 @@ def over_tasks(found: OverTasks) -> str:
         return f"{float(found.value * found.tasks):.3g}/{found.tasks} ({percent(found.value)})"
     if found.low is None or found.high is None:
         return "unknown"
+    mean = "" if found.eligible_mean is None else f"{percent(found.eligible_mean)} over "
     return (
-        f"unknown: {found.eligible}/{found.tasks} (tasks with {found.k} trials; "
+        f"unknown: {mean}{found.eligible}/{found.tasks} (tasks with {found.k} trials; "
         f"{percent(found.low)} to {percent(found.high)})"
     )
 
@@ -142,10 +143,10 @@ def _difference(view: str, found: Comparison) -> Iterator[str]:
     if found.testable:
         yield f"Exact sign-flip test over tasks: p = {probability(found.p)}."
     else:
-        floor = probability(least_sign_flip(moved))
+        floor, level = probability(least_sign_flip(moved)), found.rule.level
         yield (
-            f"{number_of(moved, 'task')} moved; with fewer than {MOVED_FOR_A_CLAIM} the sign-flip "
-            f"test cannot reach 0.05, here not below {floor} (p = {probability(found.p)})."
+            f"{number_of(moved, 'task')} moved; with fewer than {moved_for(level)} the sign-flip "
+            f"test cannot reach {level:.3g}, here not below {floor} (p = {probability(found.p)})."
         )
 
 
@@ -153,10 +154,11 @@ def _margin(found: Comparison) -> Iterator[str]:
     if found.collapse_bound is None:
         return
     hit = f": {listed(found.collapsed)}" if found.collapsed else ""
+    bound, allowed = percent(Fraction(found.collapse_bound)), found.rule.max_collapse_share
     yield (
         f"Collapsed tasks: {len(found.collapsed)}/{len(found.tasks)} (of such tasks up to "
-        f"{percent(Fraction(found.collapse_bound))} may, by a one-sided bound at 0.95; a claim of "
-        f"no regression allows {float(found.rule.max_collapse_share):.2f}){hit}."
+        f"{bound} may, by a one-sided bound at {1 - found.rule.level:.3g}; a claim of no "
+        f"regression allows {float(allowed):.2f}){hit}."
     )
     if found.rule.margin is None:
         yield "No margin was declared, so nothing can be called equivalent or not worse."

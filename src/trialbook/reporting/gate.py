@@ -7,7 +7,7 @@ not graded, though its execution was valid, scores zero. Invalid trials count no
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from trialbook.model.deciding import is_judge
@@ -75,6 +75,7 @@ def gate(baseline: Arm, candidate: Arm, margin: Fraction | None) -> Gated:
             stage=2 if repetitions >= 2 * STAGE_REPETITIONS else 1,
             margin=MARGIN if margin is None else margin,
         )
+        decision = _with_enough(decision, repetitions)
     return Gated(
         baseline=baseline,
         candidate=candidate,
@@ -82,6 +83,14 @@ def gate(baseline: Arm, candidate: Arm, margin: Fraction | None) -> Gated:
         decision=decision,
         because=tuple(because),
     )
+
+
+def _with_enough(found: Decision, repetitions: int) -> Decision:
+    """The same; a pass rests on the trials of a whole stage, and with fewer there is none."""
+    if found.answer is not Answer.PASS or repetitions >= STAGE_REPETITIONS:
+        return found
+    reason = f"nothing fell, but a pass takes {STAGE_REPETITIONS} trials of each task"
+    return replace(found, answer=Answer.GO_ON, reason=reason)
 
 
 def _scores(baseline: Arm, candidate: Arm) -> list[TaskScores]:

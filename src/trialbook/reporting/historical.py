@@ -31,6 +31,7 @@ def obstacles_of_age(old: Plan, new: Plan, baseline: str, candidate: str) -> lis
         ("model", before.model, after.model),
         ("agent", before.agent, after.agent),
         ("agent's version", before.agent_version, after.agent_version),
+        ("client's version", before.client_version, after.client_version),
         ("limits", before.limits, after.limits),
         ("sandbox", before.sandbox, after.sandbox),
         ("second attempt", before.escalation, after.escalation),

@@ -49,6 +49,14 @@ def sign_flip_greater(differences: Iterable[Fraction]) -> Fraction | float:
     return _flips(moved).at_least(sum(moved, Fraction(0)))
 
 
+def moved_for(level: float) -> int:
+    """How many tasks have to move before the two-sided sign-flip test can reach a level at all."""
+    moved = 1
+    while least_sign_flip(moved) > level:
+        moved += 1
+    return moved
+
+
 def least_sign_flip(moved: int) -> Fraction:
     """The smallest two-sided p that ``moved`` differing tasks can give."""
     return min(Fraction(1), Fraction(2, 2**moved))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from trialbook.stats.exact import MOVED_FOR_A_CLAIM, sign_flip
+from trialbook.stats.exact import moved_for, sign_flip
 from trialbook.stats.paired import (
     MeanDifference,
     PairedTask,
@@ -72,8 +72,8 @@ class Comparison:
 
     @property
     def testable(self) -> bool:
-        """Whether enough tasks moved that the sign-flip test can reach 0.05 at all."""
-        return self.difference is not None and self.difference.moved >= MOVED_FOR_A_CLAIM
+        """Whether enough tasks moved that the sign-flip test can reach the rule's level at all."""
+        return self.difference is not None and self.difference.moved >= moved_for(self.rule.level)
 
     @property
     def up(self) -> tuple[PairedTask, ...]:

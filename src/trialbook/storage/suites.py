@@ -101,7 +101,8 @@ def declared_sources(root: Path, name: str, registry: Registry) -> list[Declared
                 sources.append(_declared(task.document, key, task.folder, snapshot))
     for item in found.configurations:
         instructions = mapping_of(item.document).get("instructions")
-        if item.document.path not in wrong and instructions is not None:
+        # What is taken from a revision is in no folder here.
+        if item.document.path not in wrong and isinstance(instructions, str):
             folder = found.reading.folder / "instructions" / instructions
             sources.append(_declared(item.document, "instructions", folder))
     return sources

@@ -13,6 +13,7 @@ from trialbook.reporting.gate import Gated, gate
 from trialbook.reporting.historical import obstacles_of_age
 from trialbook.reporting.results import RunResults, load_results
 from trialbook.reporting.sides import declared, reasons_against, rule, sides
+from trialbook.reporting.wording import listed
 from trialbook.stats.gate import STAGE_REPETITIONS
 from trialbook.storage.reader import Reader
 from trialbook.workflow.evaluate import Bench, start_run
@@ -78,9 +79,20 @@ def _then_and_now(
 ) -> tuple[Arm, Arm]:
     """The baseline in the older run, and the candidate in the newer ones."""
     plans = declared(results)
-    names = [name for one in results for name in one.plan.configurations]
-    candidate = wish.candidate or (plans.candidate if plans else None) or names[0]
+    names = list(dict.fromkeys(name for one in results for name in one.plan.configurations))
+    candidate = wish.candidate or (plans.candidate if plans else None)
+    if candidate is None and len(names) > 1:
+        raise UserError(
+            "which configuration is the candidate? the plan names none",
+            hint=f"add --candidate; there are {listed(names)}",
+        )
+    candidate = candidate or names[0]
     baseline = wish.baseline or (plans.baseline if plans else None) or candidate
+    if baseline == candidate and old.plan.run in {one.plan.run for one in results}:
+        raise UserError(
+            f"{old.plan.run} would be compared with itself",
+            hint="name an older run with --baseline-from, or another --baseline",
+        )
     found = arm([old], baseline), arm(results, candidate)
     for side, name, where in zip(found, (baseline, candidate), ("older", "newer"), strict=True):
         if side is None:
