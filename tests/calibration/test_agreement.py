@@ -73,6 +73,15 @@ def test_the_verdicts_of_the_worked_table(tmp_path: Path) -> None:
     [
         (((9, 3), (2, 6)), 0.75, 0.489796, 0.511002, 0.501279, True),
         (((17, 1), (2, 0)), 0.85, -0.071429, 0.825835, -0.054054, False),
+        pytest.param(
+            ((130, 56), (9, 5)),
+            0.675,
+            0.021968,
+            0.532584,
+            -0.064,
+            True,
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_the_answers_of_the_worked_tables(  # noqa: PLR0913 - a row of the table
@@ -86,7 +95,8 @@ def test_the_answers_of_the_worked_tables(  # noqa: PLR0913 - a row of the table
     rewording: bool,
 ) -> None:
     row = by_item(compared_ledger(tmp_path, answers(table)), "solves")
-    assert (row["raw"], row["kappa"], row["ac1"], row["alpha"]) == (raw, kappa, ac1, alpha)
+    assert (row["raw"], row["kappa"], row["ac1"]) == (raw, kappa, ac1)
+    assert row["alpha"] == pytest.approx(alpha, abs=5e-4)
     assert row["needs_rewording"] is rewording
 
 

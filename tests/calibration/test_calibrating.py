@@ -9,12 +9,15 @@ import pytest
 from tests.calibration.compared import (
     IDENTITY,
     Case,
+    add_run,
     cases,
     compare,
     compared_ledger,
     note_all,
     reader_of,
+    the_plan,
 )
+from tests.conftest import trialbook
 from trialbook.errors import UserError
 from trialbook.model.calibration import Draw
 from trialbook.model.judgement import Trusted
@@ -226,3 +229,32 @@ def test_a_judge_that_judged_nothing_is_named_with_the_next_step(tmp_path: Path)
     root = compared_ledger(tmp_path, cases((1, 1), (1, 1)))
     with pytest.raises(UserError, match="no judge 'strct'"):
         calibrate(root, System(), CalibrationRequest(judge="strct", rubric="merge@1"))
+
+
+@pytest.mark.slow
+def test_the_command_prints_the_worked_numbers(tmp_path: Path) -> None:
+    root = compared_ledger(tmp_path, cases((11, 12), (6, 8)))
+    others = [Case(people=(), votes=("MERGE" if number < 70 else "FIX",)) for number in range(100)]
+    plan = replace(the_plan(100, "20261105-080000-bbbb"), judgement=None)
+    add_run(root, others, plan)
+    first = compare(root)
+    assert (len(first.compared.judged), first.compared.asked) == (120, 20)
+    told = trialbook(root, "calibrate", "strict", "--rubric", "merge@1").stdout
+    for line in (
+        "agreement 17/20 (85.0 %)",
+        "kappa     0.681",
+        "TPR       11/12 (91.7 %) [61.5 %, 99.8 %] Clopper-Pearson",
+        "TNR       6/8 (75.0 %) [34.9 %, 96.8 %] Clopper-Pearson",
+        "a difference between two configurations is not corrected by these rates",
+        "for advisory  notes: 0 of 3 disagreements have a person's written note; each needs one",
+        "rate      not shown: an uncalibrated judge's rate cannot be corrected",
+    ):
+        assert line in told
+    notes = dict.fromkeys(first.compared.numbers.disagreements, "Read.")
+    compare(root, notes=notes)
+    told = trialbook(root, "calibrate", "strict", "--rubric", "merge@1").stdout
+    assert "trust     advisory" in told
+    assert "rate      all: 70/100 accepted, corrected 67.5 % [38.5 %, 100.0 %]" in told
+    plain = compare(root, draw=Draw.PLAIN).compared
+    # Of most changes nobody is asked, so the labelled ones do not speak for them.
+    assert not plain.drawn.at_random

@@ -84,7 +84,7 @@ class Drawn:
 
     ``chosen`` says that a person set the seed; ``wanted`` how many were asked for. ``waiting`` are
     changes that were drawn and have no label yet. ``at_random`` says that the labelled changes are
-    exactly the first ones of the plain order, so that they speak for all.
+    exactly the first ones of the plain order of all that were judged, so that they speak for all.
     """
 
     seed: str

@@ -157,8 +157,10 @@ def compared(
     )
     waiting = tuple(sorted(trial for trial in chosen if trial not in people))
     plain = draw_order([said[trial] for trial in asked], replace(drawn, how=Draw.PLAIN))
-    complete = not waiting and not drawn.chosen and drawn.how is Draw.PLAIN
-    at_random = complete and set(chosen) == set(plain[: len(chosen)])
+    fair = drawn.how is Draw.PLAIN and not drawn.chosen and not waiting
+    # What nobody is asked about could be anything: then they speak only for the rest.
+    whole = len(asked) == len(judged)
+    at_random = fair and whole and set(chosen) == set(plain[: len(chosen)])
     found = replace(drawn, waiting=waiting, at_random=at_random)
     return Compared(
         drawn=found,

@@ -49,6 +49,13 @@ PROVES_AND_NOT: tuple[tuple[str, str], ...] = (
         "That people who reviewed did not know which configuration they looked at.",
     ),
     (
+        (
+            "Each calibration follows from the reviews and grades that were on record then, and "
+            "no grade trusts its judge further than calibrations did."
+        ),
+        "That whoever noted a disagreement had read it, or that the judge errs as often elsewhere.",
+    ),
+    (
         "With a list of signers: every addition was signed by a key on the list.",
         (
             "Without a witness or signers: that the whole history was not made anew. It would "
