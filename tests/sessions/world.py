@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.conftest import write_files
 
@@ -35,11 +37,7 @@ sessions:
   - session: core
     brief: sessions/core/brief.md
     checks: sessions/core/checks.yaml
-    private:
-      run: pytest
-      tests: private/core
-      expect: private/core.json
-      environment: {PYTHONPATH: "{candidate}"}
+    private: {run: pytest, tests: private/core, expect: private/core.json}
     decisions:
       - id: one-writer
         statement: There is one place that writes a row.
@@ -57,11 +55,7 @@ sessions:
   - session: repair
     brief: sessions/repair/brief.md
     checks: sessions/repair/checks.yaml
-    private:
-      run: pytest
-      tests: private/repair
-      expect: private/repair.json
-      environment: {PYTHONPATH: "{candidate}"}
+    private: {run: pytest, tests: private/repair, expect: private/repair.json}
     regression:
       kind: planted
       reported: ["test_repair::test_reported"]
@@ -85,6 +79,11 @@ checks:
 """
 
 CORE_TEST = """\
+import os
+import sys
+
+sys.path.insert(0, os.environ["TRIALBOOK_CANDIDATE"])
+
 import rows
 
 
@@ -93,6 +92,11 @@ def test_joined():
 """
 
 REPAIR_TEST = """\
+import os
+import sys
+
+sys.path.insert(0, os.environ["TRIALBOOK_CANDIDATE"])
+
 import units
 
 
@@ -193,3 +197,66 @@ def make_ledger(folder: Path, changed: dict[str, str] | None = None) -> Path:
     for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "A story"]):
         subprocess.run(["git", *arguments], cwd=folder, check=True)
     return folder
+
+
+SHORT = """\
+task: table
+snapshot: {folder: snapshot}
+graders:
+  - checks: checks.yaml
+sessions:
+  - session: core
+    brief: sessions/core/brief.md
+    checks: sessions/core/checks.yaml
+  - session: docs
+    brief: sessions/docs/brief.md
+    checks: sessions/docs/checks.yaml
+"""
+"""Two sessions that structural checks alone judge: it takes no time."""
+
+
+def short_ledger(folder: Path, **work: str) -> Path:
+    """A ledger with the task `SHORT`; ``work`` is what the agent does, by session."""
+    changed = {f"suites/story/driver/{name}/work.sh": text for name, text in work.items()}
+    return make_ledger(folder, {"suites/story/tasks/table/task.yaml": SHORT, **changed})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ran:
+    """A run with one trial: its folder, and its record."""
+
+    folder: Path
+    record: dict[str, Any]
+
+    def json(self, path: str) -> Any:
+        """A file of the trial."""
+        return json.loads((self.folder / path).read_text())
+
+    def text(self, path: str) -> str:
+        """A file of the trial as text."""
+        return (self.folder / path).read_text()
+
+    def handover(self, session: int) -> dict[str, Any]:
+        """The record of a session's handover."""
+        return dict(self.json(f"sessions/{session}/handover.json"))
+
+    def things(self, session: int) -> dict[str, str]:
+        """What became of each thing before a session."""
+        return {one["thing"]: one["state"] for one in self.handover(session)["things"]}
+
+    @property
+    def sessions(self) -> list[dict[str, Any]]:
+        """The records of the sessions."""
+        return list(self.record["sessions"])
+
+    @property
+    def outcomes(self) -> list[str | None]:
+        """What each session came to."""
+        return [one["outcome"] for one in self.sessions]
+
+
+def ran(ledger: Path, path: str = "table/steady/r1") -> Ran:
+    """The trial of the newest run."""
+    run = max((ledger / "runs" / "story").iterdir())
+    folder = run / path
+    return Ran(folder=folder, record=json.loads((folder / "trial.json").read_text()))

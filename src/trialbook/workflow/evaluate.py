@@ -17,8 +17,7 @@ from typing import Protocol
 from trialbook.errors import EnvironmentProblem, Interrupted, Refused, UserError
 from trialbook.formats.records import to_json
 from trialbook.model.digest import sha256
-from trialbook.model.plan import Plan, SlotKey
-from trialbook.model.runfiles import rerun_of
+from trialbook.model.plan import Plan
 from trialbook.model.suite import Suite
 from trialbook.model.trial import Trial, TrialBundle, TrialSpec
 from trialbook.registry import Registry
@@ -278,12 +277,14 @@ class _Run:
         self._landing.commit()
         for note in self._journal.in_flight():
             if note.path not in known:
+                if self._journal.goes_on(note):
+                    continue
                 self._record(self._cut_off(note))
                 self._landing.commit()
             self._journal.committed(note.path)
 
     def _cut_off(self, note: InFlight) -> TrialBundle:
-        slot, rerun = self._place(note.path)
+        slot, rerun = self._use.place(note.path)
         replaced = None
         if rerun:
             reader = Reader.open(self._bench.root, self._ledger.ref)
@@ -295,18 +296,12 @@ class _Run:
             reason="the runner ended while the trial ran",
         )
 
-    def _place(self, path: str) -> tuple[SlotKey, int]:
-        """Slot and rerun of a trial's folder."""
-        turn = rerun_of(path.rpartition("/")[2])
-        slots = {slot.key.path: slot.key for slot in self._plan.schedule}
-        slot = slots.get(path.rpartition(".rerun")[0] if turn and turn[1] else path)
-        if turn is None or slot is None:
-            raise Refused(f"the journal of {self._plan.path} names no trial of its plan: {path}")
-        return slot, turn[1]
-
     def _work(self, due: Iterable[TrialSpec]) -> None:
         worker = TrialWorker(
-            registry=self._bench.registry, system=self._bench.system, cancel=self._cancel
+            registry=self._bench.registry,
+            system=self._bench.system,
+            cancel=self._cancel,
+            progress=lambda spec: self._journal.series.of_trial(spec.slot.trial_path(spec.rerun)),
         )
 
         def spooled(spec: TrialSpec) -> TrialBundle:
@@ -367,6 +362,8 @@ class _Run:
             self._outages.ended(trial, self._landing.commit)
             kept = self._journal.withheld.all()
             self._bench.observer.withheld(next(one for one in kept if one.path == trial.path))
+            return []
+        if self._journal.goes_on(trial):
             return []
         self._record(bundle)
         self._outages.ended(trial, self._landing.commit)

@@ -13,9 +13,11 @@ from pathlib import Path
 
 from trialbook.formats.records import pack, unpack
 from trialbook.model.digest import sha256
-from trialbook.model.trial import TrialBundle
+from trialbook.model.outcome import Outcome
+from trialbook.model.trial import Trial, TrialBundle
 from trialbook.storage.disk import doing
 from trialbook.storage.files import remove_unfinished, write_atomic
+from trialbook.workflow.series_notes import SeriesNotes
 from trialbook.workflow.withheld import WithheldTrials
 
 
@@ -29,10 +31,14 @@ class InFlight:
 
 
 class Journal:
-    """The notes of one run, in ``folder``; nothing secret is in them, but for ``withheld``."""
+    """The notes of one run, in ``folder``.
+
+    Nothing secret is in them, but for ``withheld`` and ``series``.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.withheld = WithheldTrials(folder / "withheld")
+        self.series = SeriesNotes(folder / "series")
         self._flight = folder / "in-flight"
         self._spool = folder / "spool"
         self.lock = folder / "lock"
@@ -48,17 +54,28 @@ class Journal:
         write_atomic(self._flight / _name(path), pack(note))
 
     def finished(self, bundle: TrialBundle) -> None:
-        """Keep a finished trial until it is in the ledger, or for good if it may not be there."""
+        """Keep a finished trial until it is in the ledger, or for good if it may not be there.
+
+        One that goes on later is not kept: its sessions are.
+        """
+        if self.goes_on(bundle.record):
+            return
         if bundle.withheld:
             self.withheld.keep(bundle)
             return
         write_atomic(self._spool / _name(bundle.record.path), pack(bundle))
+
+    def goes_on(self, trial: Trial | InFlight) -> bool:
+        """Whether a trial that did not come to its end can go on with its next session."""
+        ended = isinstance(trial, Trial) and trial.outcome is not Outcome.CANCELLED
+        return not ended and trial.incident is None and self.series.holds(trial.path)
 
     def committed(self, path: str) -> None:
         """Forget a trial: its record is in the ledger, or it is withheld."""
         with doing(f"clear away the notes on {path} in {self._spool.parent}"):
             (self._spool / _name(path)).unlink(missing_ok=True)
             (self._flight / _name(path)).unlink(missing_ok=True)
+        self.series.forget(path)
 
     def in_flight(self) -> list[InFlight]:
         """Trials that were started and are not known to be committed, in order of their path."""

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from trialbook.errors import Refused
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import LOCKED, Plan, SlotKey
+from trialbook.model.runfiles import rerun_of
 from trialbook.model.suite import Suite, Task, merge_limits
 from trialbook.model.trial import Trial, TrialSpec
 from trialbook.model.validation import Row
@@ -68,6 +70,19 @@ class PlanInUse:
             cache=str(self.cache),
             work=str(self.work),
         )
+
+    def place(self, path: str) -> tuple[SlotKey, int]:
+        """Slot and rerun of a trial, by its folder in the run.
+
+        Raises:
+            Refused: it is none of the plan's.
+        """
+        turn = rerun_of(path.rpartition("/")[2])
+        slots = {slot.key.path: slot.key for slot in self.plan.schedule}
+        slot = slots.get(path.rpartition(".rerun")[0] if turn and turn[1] else path)
+        if turn is None or slot is None:
+            raise Refused(f"the journal of {self.plan.path} names no trial of its plan: {path}")
+        return slot, turn[1]
 
     def due(self, trials: Iterable[Trial]) -> list[TrialSpec]:
         """What is still to be done, in the schedule's order: open slots, and allowed reruns."""
