@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +11,8 @@ from trialbook.api import AgentResult, Command, Grade, Policy, ProcessResult
 from trialbook.execution.change import Change
 from trialbook.execution.session_done import DoneSession
 from trialbook.model.evidence import Sighting
+from trialbook.model.series_record import SeriesRecord
+from trialbook.model.session import SessionRecord
 from trialbook.model.toolchain import ToolchainUse
 from trialbook.model.trial import (
     AgentRecord,
@@ -42,6 +44,7 @@ class Subject:
 
 
 GradeTrial = Callable[[Subject], tuple[Grade, ...]]
+TrySeries = Callable[[Subject, Sequence[SessionRecord]], SeriesRecord]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -54,7 +57,7 @@ class Findings:
     ``cut_short`` says that the run was stopped while it was open whether another attempt
     follows. ``trouble`` is what went wrong on our side, if anything did; ``sightings`` is None
     until something looked for any. ``sessions`` are those of a series that are over, and
-    ``interrupted`` says that another one had begun.
+    ``interrupted`` says that another one had begun. ``series`` is what was tried over all of them.
     """
 
     started: str
@@ -76,6 +79,7 @@ class Findings:
     sightings: list[Sighting] | None = None
     sessions: list[DoneSession] = field(default_factory=list)
     interrupted: bool = False
+    series: SeriesRecord | None = None
     trouble: str | None = None
 
     def see(self, sightings: Iterable[Sighting]) -> None:

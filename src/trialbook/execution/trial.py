@@ -17,7 +17,7 @@ from trialbook.errors import EnvironmentProblem, TrialbookError
 from trialbook.execution.attempt import AttemptRunner, Ground
 from trialbook.execution.attempts import Attempts, to_be_judged
 from trialbook.execution.beginning import lay_baseline, need_clean
-from trialbook.execution.findings import Findings, GradeTrial
+from trialbook.execution.findings import Findings, GradeTrial, TrySeries
 from trialbook.execution.known_answers import KnownAnswers
 from trialbook.execution.launch import Launcher
 from trialbook.execution.network import Access, access_to, record_of, sightings_of
@@ -43,13 +43,15 @@ _NOTHING = NoProgress()
 class TrialRunner:
     """Does trials with one launcher and one system; threads may share it.
 
-    ``grade`` judges what a trial left; ``check`` answers those checks that agents may know.
+    ``grade`` judges what a trial left; ``check`` answers those checks that agents may know;
+    ``try_series`` finds out what can be over all sessions of a series.
     """
 
     launcher: Launcher
     system: System
     grade: GradeTrial
     check: GradeTrial
+    try_series: TrySeries
     answers: KnownAnswers = field(default_factory=KnownAnswers)
 
     def findings(self, spec: TrialSpec, progress: Progress = _NOTHING) -> Findings:
@@ -101,6 +103,10 @@ class TrialRunner:
             assert found.change is not None  # noqa: S101 - see `to_be_judged`
             with found.stage("grade", self.system), fresh_folder(Path(spec.work)) as work:
                 found.grades = self.grade(setting.subject(spec, found.change, work))
+        if found.sessions and found.change is not None and not setting.is_stopped():
+            records = [one.record for one in found.sessions]
+            with found.stage("look back", self.system), fresh_folder(Path(spec.work)) as work:
+                found.series = self.try_series(setting.subject(spec, found.change, work), records)
 
     def _one_session(self, setting: Setting, room: Room, found: Findings) -> None:
         """The attempts of an ordinary task."""

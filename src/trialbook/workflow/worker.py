@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,14 +26,19 @@ from trialbook.model.change import ChangeRecord
 from trialbook.model.digest import sha256
 from trialbook.model.evidence import violations
 from trialbook.model.outcome import GOES_BEFORE_VIOLATIONS, Outcome
-from trialbook.model.runfiles import PATCH, attempt_folder, visible_grade
+from trialbook.model.runfiles import PATCH, SERIES, attempt_folder, visible_grade
+from trialbook.model.series_record import SeriesRecord
+from trialbook.model.session import SessionRecord
 from trialbook.model.trial import Attempt, TrialBundle, TrialSpec
 from trialbook.registry import Registry
+from trialbook.storage.repository import Store
 from trialbook.storage.scanner import Scanner, installed_scanner
 from trialbook.system import System, timestamp
+from trialbook.workflow.bench import Bench
 from trialbook.workflow.grade_lines import grade_line
 from trialbook.workflow.inspection import inspect_change
 from trialbook.workflow.keeping import Keeper, Kept
+from trialbook.workflow.series_trying import try_series
 from trialbook.workflow.session_files import keep_session
 
 
@@ -53,7 +58,11 @@ class TrialWorker:
         self._system = system
         launcher = Launcher(registry=registry, cancel=cancel)
         self._runner = TrialRunner(
-            launcher=launcher, system=system, grade=self._grade, check=self._check
+            launcher=launcher,
+            system=system,
+            grade=self._grade,
+            check=self._check,
+            try_series=self._try_series,
         )
         self._cancel = cancel
 
@@ -81,6 +90,21 @@ class TrialWorker:
             start=subject.start,
             work=subject.work,
         )
+
+    def _try_series(self, subject: Subject, records: Sequence[SessionRecord]) -> SeriesRecord:
+        spec = subject.spec
+        bench = Bench(
+            task=spec.task,
+            task_folder=Path(spec.suite_folder) / "tasks" / spec.task.name,
+            baseline=spec.workspace_tree,
+            store=Store.at(Path(spec.cache) / "objects"),
+            registry=self._registry,
+            start=subject.start,
+            work=subject.work,
+            python=subject.python,
+            limits=spec.limits,
+        )
+        return try_series(bench, records)
 
     def _outcome(self, spec: TrialSpec, found: Findings) -> tuple[Outcome, str, bool]:
         """Outcome, the sentence that says why, and whether it was graded after a limit."""
@@ -118,6 +142,8 @@ class TrialWorker:
         kept = keeper.keep(found.files, patch, found.grades)
         attempts = tuple(_attempt(one, found, keeper, kept) for one in found.attempts)
         sessions = tuple(keep_session(keeper, kept, one) for one in found.sessions)
+        if found.series is not None:
+            keeper.keep_record(kept, found.series, SERIES)
         finished = timestamp(self._system.now())
         record = replace(
             spec.record(outcome, reason, started=found.started, finished=finished),
