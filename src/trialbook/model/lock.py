@@ -9,6 +9,7 @@ from typing import Any
 from trialbook.model.digest import sha256
 from trialbook.model.paths import text_to_path
 from trialbook.model.plan import Plan, PlannedJudgement, Runner
+from trialbook.model.planned_session import PlannedSession
 from trialbook.model.suite import DEFAULT_SANDBOX, Comparison, Limits
 from trialbook.model.validation import MatrixRow
 
@@ -52,6 +53,7 @@ class LockedTask:
     limits: Limits
     requirements_sha256: str | None
     digest: str
+    sessions: tuple[PlannedSession, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

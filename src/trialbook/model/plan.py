@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 from trialbook.model.credentials import CredentialFile
 from trialbook.model.escalation import Condition
 from trialbook.model.outcome import Outcome
+from trialbook.model.planned_session import PlannedSession
 from trialbook.model.prices import PriceTable
+from trialbook.model.series import CONTINUE
 from trialbook.model.suite import ArtifactPolicy, Comparison, Limits, Network, OutagePolicy
 from trialbook.model.toolchain import PlannedToolchain
 
@@ -110,7 +112,8 @@ class PlannedTask:
     what it needs to run; None if nothing, or if it was not recorded. ``scope`` has patterns of the
     paths that an answer is expected to touch. ``controls`` are the answers of known worth that may
     be among what people review: ``reference``, or ``near-miss:<name>``. ``visible``
-    names the graders whose checks agents may know.
+    names the graders whose checks agents may know. ``sessions`` are those of a task that has
+    several, and ``after_failure`` is what follows one that failed.
     """
 
     category: str
@@ -130,6 +133,8 @@ class PlannedTask:
     scope: tuple[str, ...] = ()
     controls: tuple[str, ...] = ()
     visible: tuple[str, ...] = ()
+    sessions: tuple[PlannedSession, ...] = ()
+    after_failure: str = CONTINUE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,8 +46,9 @@ def attempt_counts(results: RunResults) -> tuple[AttemptCounts, ...]:
         if planned.escalation is None:
             continue
         trials = [one for one in results.trials if one.configuration == name and one.attempts]
-        twice = [one for one in trials if len(one.attempts) > 1]
-        once = [one for one in trials if len(one.attempts) == 1]
+        twice = [one for one in trials if any(two.attempt > 1 for two in one.attempts)]
+        once = [one for one in trials if one not in twice]
+        made = [one for trial in trials for one in trial.attempts]
         found.append(
             AttemptCounts(
                 configuration=name,
@@ -56,8 +57,8 @@ def attempt_counts(results: RunResults) -> tuple[AttemptCounts, ...]:
                 after_first=_accepted(once),
                 after_second=_accepted(twice),
                 spend=(
-                    _spent([one.attempts[0] for one in trials]),
-                    _spent([one.attempts[1] for one in twice]),
+                    _spent([one for one in made if one.attempt == 1]),
+                    _spent([one for one in made if one.attempt > 1]),
                 ),
             )
         )

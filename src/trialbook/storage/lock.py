@@ -27,6 +27,7 @@ from trialbook.model.lock import (
     lock_digest,
 )
 from trialbook.model.paths import path_to_text, text_to_path
+from trialbook.model.planned_session import planned_session
 from trialbook.model.suite import (
     DEFAULT_SANDBOX,
     Candidate,
@@ -175,6 +176,7 @@ def _task(task: Task, suite: Suite) -> LockedTask:
         limits=merge_limits(suite.limits, task.limits),
         requirements_sha256=task.toolchain.requirements_sha256 if task.toolchain else None,
         digest=digest_of_files(task.files),
+        sessions=tuple(map(planned_session, task.sessions)),
     )
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from trialbook.model.agent import OUTCOME_OF_END, AgentEnd
 from trialbook.model.escalation import conditions_held
 from trialbook.model.outcome import Outcome
-from trialbook.model.plan import Plan, PlannedEscalation
+from trialbook.model.plan import Plan, PlannedConfiguration, PlannedEscalation, PlannedTask
 from trialbook.model.trial import Attempt, Trial
-from trialbook.model.usage import added
+from trialbook.model.usage import Usage, added
 
 _MOST = 2
 # What a trial may end as wherever it was when it ended.
@@ -31,27 +31,41 @@ def attempt_faults(plan: Plan, trial: Trial) -> Iterator[str]:
         if more or any(one.after is not None for one in trial.attempts):
             yield "it has more than one attempt, and the plan allows one"
         return
-    if [one.attempt for one in trial.attempts] not in ([1], [1, 2]):
-        yield f"it has {len(trial.attempts)} attempts, and the plan allows {_MOST}"
+    if trial.agent != trial.attempts[-1].agent:
+        yield "its agent is not that of its last attempt"
+    for session in sorted({one.session for one in trial.attempts}):
+        group = [one for one in trial.attempts if one.session == session]
+        yield from _escalated(plan, trial, planned, group)
+
+
+def _escalated(
+    plan: Plan, trial: Trial, planned: PlannedConfiguration, group: Sequence[Attempt]
+) -> Iterator[str]:
+    """The attempts of one session of a configuration that may make two."""
+    if planned.escalation is None:
+        return
+    if [one.attempt for one in group] not in ([1], [1, 2]):
+        yield f"it has {len(group)} attempts, and the plan allows {_MOST}"
         return
     named = [
         (trial.configuration, planned.agent, planned.model),
         (planned.escalation.to.name, planned.escalation.to.agent, planned.escalation.to.model),
     ]
-    for attempt, (name, agent, model) in zip(trial.attempts, named, strict=False):
+    for attempt, (name, agent, model) in zip(group, named, strict=False):
         ran = attempt.agent
         said = (attempt.configuration, ran and ran.name, ran and ran.model)
         if said != (name, agent, model):
             yield f"attempt {attempt.attempt} ran {said}, planned is {(name, agent, model)}"
-    if trial.agent != trial.attempts[-1].agent:
-        yield "its agent is not that of its last attempt"
-    yield from _decision(plan, trial, planned.escalation)
+    yield from _decision(plan, trial, planned.escalation, group)
 
 
 def _sum(trial: Trial) -> Iterator[str]:
     """What the trial used is what its attempts used; older records do not tell them apart."""
     parts = [one.usage for one in trial.attempts if one.usage is not None]
-    if parts and len(parts) == len(trial.attempts) and added(parts) != trial.usage:
+    whole = bool(parts) and len(parts) == len(trial.attempts)
+    if any(one.interrupted for one in trial.sessions):
+        parts.append(Usage())
+    if whole and added(parts) != trial.usage:
         yield "its usage is not the sum of what its attempts used"
 
 
@@ -69,11 +83,18 @@ def _ends(trial: Trial) -> Iterator[str]:
             allowed = [*allowed, None]
         if attempt.outcome not in allowed:
             yield f"attempt {attempt.attempt} ended as {end.value}, and is {attempt.outcome}"
+    yield from _last(trial)
+
+
+def _last(trial: Trial) -> Iterator[str]:
+    """How the trial ended, against how its last attempt did."""
     last = trial.attempts[-1] if trial.attempts else None
     if last is None or last.started is None or trial.outcome in _ANYWHERE:
         return
     if trial.outcome is Outcome.POLICY_VIOLATION:
         return
+    if trial.sessions and {last.outcome, trial.outcome} & {Outcome.NO_CHANGE}:
+        return  # The last session's change is not that of the series.
     if last.outcome is None and trial.outcome in _BY_END_ALONE:
         yield f"it is {trial.outcome.value}, and its last attempt came to its end"
     fixed = last.outcome is not None and last.outcome not in _LIMITS
@@ -81,16 +102,18 @@ def _ends(trial: Trial) -> Iterator[str]:
         yield f"it is {trial.outcome.value}, and its last attempt is {last.outcome}"
 
 
-def _decision(plan: Plan, trial: Trial, planned: PlannedEscalation) -> Iterator[str]:
+def _decision(
+    plan: Plan, trial: Trial, planned: PlannedEscalation, group: Sequence[Attempt]
+) -> Iterator[str]:
     """Whether a second attempt was called for, and made, as the plan has it."""
-    first, second = trial.attempts[0], trial.attempts[1] if trial.attempts[1:] else None
+    first, second = group[0], group[1] if group[1:] else None
     after = first.after
     if after is None:
         if second is not None or trial.outcome not in _ANYWHERE:
             yield "it does not say whether a second attempt was called for"
         return
     task = plan.tasks.get(trial.task)
-    visible = () if task is None else task.visible
+    visible = () if task is None else _visible(task, first.session)
     hidden = [one.grader for one in after.checks if one.grader not in visible]
     if hidden:
         yield f"a grader that agents may not know of decided about an attempt: {hidden[0]}"
@@ -106,6 +129,15 @@ def _decision(plan: Plan, trial: Trial, planned: PlannedEscalation) -> Iterator[
         yield f"a second attempt {made} made, and the decision says otherwise"
     if second is not None:
         yield from _second(first, second, planned)
+
+
+def _visible(task: PlannedTask, session: int) -> Sequence[str]:
+    """The graders whose checks an agent may know of in a session."""
+    if not task.sessions:
+        return task.visible
+    if session > len(task.sessions):
+        return ()
+    return list(task.sessions[session - 1].graders.get("checks", {}))
 
 
 def _second(first: Attempt, second: Attempt, planned: PlannedEscalation) -> Iterator[str]:

@@ -51,6 +51,7 @@ class Code(StrEnum):
     CUT_DIFFERS = "cut-differs"
     EGRESS_DIFFERS = "egress-differs"
     ATTEMPT_DIFFERS = "attempt-differs"
+    SESSION_DIFFERS = "session-differs"
     GRADE_DIFFERS = "grade-differs"
     REGRADE_PARTIAL = "regrade-partial"
     INCIDENT_UNOPENED = "incident-unopened"
@@ -259,6 +260,11 @@ _MEANINGS: dict[Code, Meaning] = {
         "A trial's attempts are not what its plan, their files or its record make of them.",
         "All attempts are charged to the trial, and whether there is a second one follows from the "
         "first one's end and the visible checks. " + _CONTRADICTION,
+    ),
+    Code.SESSION_DIFFERS: Meaning(
+        "A trial's sessions are not what its plan, their files or each other make of them.",
+        "Each session begins with the repository that the one before left, unless a change was "
+        "laid in between, and every one is on record. " + _CONTRADICTION,
     ),
     Code.GRADE_DIFFERS: Meaning("A grade and the trial's record of it disagree.", _CONTRADICTION),
     Code.REGRADE_PARTIAL: Meaning(

@@ -26,10 +26,12 @@ class Rules:
     ``decide`` gives the outcome that an acceptance policy makes of grades. ``patched`` gives the
     tree that a trial's patch, given with its sha256, makes of its recorded baseline; it raises
     `NotHere` without the baseline's objects, and `Refused` for a patch that does not apply.
+    ``chained`` gives, with the same errors, the tree after each of several patches in turn.
     ``derived`` gives results and report, by name, of a run without corrections, from its trials and
     their grades by path.
     """
 
     decide: Callable[[str, Grades], Outcome]
     patched: Callable[[Plan, Trial, bytes, str], str]
+    chained: Callable[[Plan, Trial, Sequence[bytes]], Sequence[str]]
     derived: Callable[[Plan, Sequence[Trial], Mapping[str, tuple[Grade, ...]]], Mapping[str, bytes]]

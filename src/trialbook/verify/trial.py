@@ -18,6 +18,7 @@ from trialbook.model.runfiles import (
     FileKind,
     attempt_folder,
     place_of,
+    session_grade,
     visible_grade,
 )
 from trialbook.model.trial import Trial
@@ -31,6 +32,7 @@ from trialbook.verify.findings import Findings
 from trialbook.verify.outcome import outcome_problem
 from trialbook.verify.reading import read_record
 from trialbook.verify.rules import NotHere, Rules
+from trialbook.verify.sessions import SessionFiles
 from trialbook.verify.trees import Trees
 
 _LATER = {
@@ -104,6 +106,7 @@ class TrialCheck:
         self._cut(trial, folder, contents)
         self._egress(trial, folder, contents)
         self._attempts(trial, folder, contents, digests)
+        self._sessions(trial, folder, contents, digests)
         grades = self._grades(trial, folder, contents, digests)
         self._change(trial, folder, contents.get(PATCH), digests.get(PATCH, ""))
         if len(grades) == len(trial.grades):
@@ -271,6 +274,23 @@ class TrialCheck:
             elif not attempt.change.redacted:
                 given = (contents[name], digests[name])
                 self._gives(trial, given, attempt.change.tree, f"{folder}/{name}")
+
+    def _sessions(
+        self, trial: Trial, folder: str, contents: dict[str, bytes], digests: dict[str, str]
+    ) -> None:
+        """The sessions of a series, with their handovers, patches and grades."""
+        for one in trial.sessions:
+            for given in one.grades:
+                name = session_grade(one.session, given.part, given.moment)
+                self._read_grades([(given.grade, name)], folder, contents, digests)
+        SessionFiles(
+            plan=self.run.plan,
+            trial=trial,
+            folder=folder,
+            contents=contents,
+            findings=self.findings,
+            rules=self.rules,
+        ).check()
 
     def _change(self, trial: Trial, folder: str, patch: bytes | None, digest: str) -> None:
         """The patch, if there is one, with its digest."""

@@ -13,6 +13,7 @@ from trialbook.model.plan import (
     PlannedStage,
     PlannedTask,
 )
+from trialbook.model.planned_session import planned_session
 from trialbook.model.suite import Configuration, Suite, Task, merge_limits
 from trialbook.model.toolchain import PlannedToolchain
 from trialbook.registry import Registry
@@ -142,4 +143,6 @@ def _planned_task(
         scope=task.scope,
         visible=tuple(use.grader for use in task.graders if use.visible),
         controls=controls_of(task) if suite.judgement is not None else (),
+        sessions=tuple(map(planned_session, task.sessions)),
+        after_failure=task.after_failure,
     )

@@ -45,7 +45,8 @@ class Sources:
 
 def rules_of(sources: Sources) -> Rules:
     """The rules with the objects that are there."""
-    return Rules(decide=_decide, patched=Patches(sources).patched, derived=derived)
+    patches = Patches(sources)
+    return Rules(decide=_decide, patched=patches.patched, chained=patches.chained, derived=derived)
 
 
 def derived(
@@ -90,11 +91,7 @@ class Patches:
             NotHere: the baseline's objects are not on this machine.
             Refused: the patch does not apply.
         """
-        if trial.workspace is None:
-            raise Refused("the record has a patch, and no baseline")
-        baseline = trial.workspace.baseline_tree
-        if not is_oid(baseline):
-            raise Refused(f"the recorded baseline is {baseline!r}, which is no tree")
+        baseline = _baseline(trial)
         if not patch:
             return baseline
         key = baseline, digest
@@ -112,6 +109,27 @@ class Patches:
             self._known.clear()
         self._known[key] = tree
         return tree
+
+    def chained(self, plan: Plan, trial: Trial, patches: Sequence[bytes]) -> list[str]:
+        """The tree after each of several patches, the first one on the recorded baseline.
+
+        Raises:
+            NotHere: the baseline's objects are not on this machine.
+            Refused: a patch does not apply.
+        """
+        tree = _baseline(trial)
+        if not self._is_here(tree, plan, trial):
+            raise self._not_here(plan)
+        trees: list[str] = []
+        try:
+            for patch in patches:
+                tree = apply_to_tree(self._dry, tree, patch) if patch else tree
+                trees.append(tree)
+        except (KeyError, EnvironmentProblem):
+            raise self._not_here(plan) from None
+        finally:
+            self._dry.forget()
+        return trees
 
     def _is_here(self, baseline: str, plan: Plan, trial: Trial) -> bool:
         """Whether the baseline is there, or can be made of a snapshot and instructions that are."""
@@ -141,3 +159,12 @@ class Patches:
             f"the starting trees of {plan.suite} are not on this machine",
             hint=f"`trialbook eval {plan.suite} --dry-run` fetches them; then verify again",
         )
+
+
+def _baseline(trial: Trial) -> str:
+    if trial.workspace is None:
+        raise Refused("the record has a patch, and no baseline")
+    baseline = trial.workspace.baseline_tree
+    if not is_oid(baseline):
+        raise Refused(f"the recorded baseline is {baseline!r}, which is no tree")
+    return baseline
