@@ -41,6 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "incident": ("trialbook.cli.incident", "Open, close and list incidents."),
     "init": ("trialbook.cli.init", "Make a ledger of your own."),
     "judge": ("trialbook.cli.judge", "Let a judge read the diffs of a run."),
+    "plant": ("trialbook.cli.plant", "Try whether a planted regression is a fair one."),
     "plugins": ("trialbook.cli.plugins", "List the plugins that are installed."),
     "reconcile": ("trialbook.cli.reconcile", "Settle what reviewers of a run differ on."),
     "regrade": ("trialbook.cli.regrade", "Grade stored artifacts again, beside the old grades."),
