@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -9,7 +10,7 @@ from tests.recorded import a_bundle, a_configuration, a_plan, a_trial, results_o
 from trialbook.model.outcome import Outcome
 from trialbook.model.trial import Stage, Usage
 from trialbook.reporting.costs import Cost, costs
-from trialbook.reporting.costs_said import cost_row, per_accepted
+from trialbook.reporting.costs_said import cost_row, per_accepted, with_review
 
 TASKS = {"t1": (10, 3), "t2": (12, 3), "t3": (8, 2), "t4": (20, 1)}
 """Cost and accepted trials of each task: the worked jackknife."""
@@ -40,7 +41,7 @@ def test_the_cost_of_an_accepted_change_has_the_worked_interval() -> None:
 
 
 def test_slots_that_nobody_helped_with_are_counted_apart() -> None:
-    assert cost_row(a_cost())[2] == "9/9"
+    assert cost_row(a_cost())[3] == "9/9"
 
 
 def test_one_unknown_cost_leaves_the_cost_of_a_change_unknown() -> None:
@@ -69,7 +70,7 @@ def test_a_trial_that_a_limit_stopped_took_at_least_that_long() -> None:
         stage = Stage(name="agent", started="2026-11-30T15:16:00.200Z", seconds=seconds)
         bundles.append(a_bundle(a_trial(plan, slot.key, outcome, stages=(stage,))))
     (found,) = costs(results_of(plan, bundles))
-    assert cost_row(found)[3] == "> 1 min 00 s (> 35 s to > 1 min 00 s; at most > 1 min 00 s)"
+    assert cost_row(found)[4] == "> 1 min 00 s (> 35 s to > 1 min 00 s; at most > 1 min 00 s)"
 
 
 def test_tokens_count_what_was_cached_and_are_unknown_without_both_ends() -> None:
@@ -77,3 +78,39 @@ def test_tokens_count_what_was_cached_and_are_unknown_without_both_ends() -> Non
     assert known.tokens is not None
     assert known.tokens.median.amount == 3790
     assert a_cost(usage=Usage(output_tokens=90)).tokens is None
+
+
+def test_reviewing_can_make_the_cheaper_agent_the_dearer_workflow() -> None:
+    """The worked example: 12 dollars and 180 minutes against 33 dollars and 120 minutes."""
+    cheap = replace(
+        a_cost(), spend=Decimal("12.00"), accepted=24, reviews=30, review_usd=Decimal("180.00")
+    )
+    dear = replace(cheap, spend=Decimal("33.00"), accepted=25, review_usd=Decimal("120.00"))
+    assert with_review(cheap) == "$8.00 (agent $12.00 reported, people $180.00)"
+    assert with_review(dear) == "$6.12 (agent $33.00 reported, people $120.00)"
+    judged = replace(cheap, judgements=30, judge_basis="priced", judge_usd=Decimal("2.40"))
+    assert with_review(judged) == (
+        "$8.10 (agent $12.00 reported, judge $2.40 priced, people $180.00)"
+    )
+
+
+def test_what_judging_took_is_not_guessed() -> None:
+    found = a_cost()
+    assert with_review(found) == "none"
+    assert with_review(replace(found, reviews=3)) == "unknown: people"
+    assert with_review(replace(found, spend=None, judgements=3)) == "unknown: agent and judge"
+    lost = replace(found, accepted=0, reviews=3, review_usd=Decimal("1.50"))
+    assert with_review(lost) == (
+        "$51.50 spent, nothing accepted (agent $50.00 reported, people $1.50)"
+    )
+
+
+def test_amounts_with_different_bases_have_no_median() -> None:
+    plan = a_plan({"current": a_configuration()}, ["t1"], repetitions=2)
+    usages = [Usage(cost_usd="1", basis=basis) for basis in ("reported", "priced")]
+    bundles = [
+        a_bundle(a_trial(plan, slot.key, Outcome.ACCEPTED, usage=usage))
+        for slot, usage in zip(plan.schedule, usages, strict=True)
+    ]
+    (found,) = costs(results_of(plan, bundles))
+    assert (found.spend, found.usd) == (None, None)

@@ -61,7 +61,7 @@ def test_spend_is_kept_apart_by_basis_and_unknown_is_not_zero() -> None:
         a_trial(plan, SlotKey("task", "current", number), Outcome.ACCEPTED, usage=usage)
         for number, usage in enumerate(usages, start=1)
     ]
-    assert list(spend(trials)) == [
+    assert list(spend([trial.usage for trial in trials])) == [
         Spend(basis="invoice", usd=Decimal("0.30"), trials=2),
         Spend(basis="list_estimate", usd=Decimal(1), trials=1),
         Spend(basis="unknown", usd=None, trials=1),
@@ -74,7 +74,7 @@ def test_an_amount_that_is_no_number_is_not_known() -> None:
         trial = a_trial(
             plan, SlotKey("task", "current", 1), Outcome.ACCEPTED, usage=Usage(cost_usd=amount)
         )
-        assert list(spend([trial])) == [Spend(basis="unknown", usd=None, trials=1)]
+        assert list(spend([trial.usage])) == [Spend(basis="unknown", usd=None, trials=1)]
 
 
 def test_the_matrix_has_every_slot_with_all_its_trials() -> None:

@@ -50,7 +50,7 @@ def test_it_dominates_without_a_word_more_where_both_are_shown() -> None:
     case = VECTORS["paired"]["ex2"]
     lines = told(case["A"], case["B"], ("0.40", "0.04"))
     assert lines[1] == (
-        "cheap accepts as many or more and costs less for each than current: it dominates."
+        "cheap accepts as many or more and costs no more for each than current: it dominates."
     )
 
 

@@ -13,6 +13,7 @@ from decimal import Decimal
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import Plan
 from trialbook.model.trial import Trial
+from trialbook.model.usage import Usage
 from trialbook.reporting.results import RunResults
 from trialbook.reporting.summary import AMOUNT
 from trialbook.reporting.summary import spend as spend_by_basis
@@ -31,8 +32,9 @@ class Cost:
     spend for each accepted slot with its interval over tasks; None too when nothing was accepted.
     ``unaided`` are the accepted slots in which nobody stepped in, ``minutes`` those that people
     spent on its trials. ``reviews`` and ``review_minutes`` are what people did who reviewed them,
-    and ``review_usd`` what that cost, if the plan says what an hour costs: no other amount has it
-    in it. The spreads are over all its trials;
+    and ``review_usd`` what that cost, if the plan says what an hour costs. ``judgements`` are what
+    judges said of its trials, ``judge_usd`` what that cost, on ``judge_basis``; None unless all of
+    it is known on one. No other amount has either in it. The spreads are over all its trials;
     a trial that a limit stopped took at least what it took.
     """
 
@@ -51,6 +53,9 @@ class Cost:
     reviews: int = 0
     review_minutes: float = 0.0
     review_usd: Decimal | None = None
+    judgements: int = 0
+    judge_basis: str | None = None
+    judge_usd: Decimal | None = None
 
 
 def costs(results: RunResults) -> tuple[Cost, ...]:
@@ -61,8 +66,14 @@ def costs(results: RunResults) -> tuple[Cost, ...]:
 def _cost(results: RunResults, name: str) -> Cost:
     cells = [cell for slot, cell in results.summary.cells.items() if slot.configuration == name]
     trials = [trial for cell in cells for trial in cell.trials]
-    known = list(spend_by_basis(trials))
-    whole = len(known) == 1 and known[0].usd is not None
+    basis, whole = _on_one_basis([trial.usage for trial in trials])
+    judged = [
+        grade.judgement.usage
+        for trial in trials
+        for grade in results.grades.get(trial.path, ())
+        if grade.judgement is not None
+    ]
+    judge_basis, judge_usd = _on_one_basis(judged)
     by_task: dict[str, tuple[Decimal, int]] = {}
     for cell in cells:
         spent, accepted = by_task.get(cell.slot.task, (Decimal(0), 0))
@@ -80,21 +91,37 @@ def _cost(results: RunResults, name: str) -> Cost:
     review_minutes = sum(one.minutes for one in reviewed)
     return Cost(
         configuration=name,
-        basis=known[0].basis if whole else None,
-        spend=known[0].usd if whole else None,
+        basis=basis,
+        spend=whole,
         accepted=len(accepted_first),
         unaided=sum(not results.standing(trial).interventions for trial in accepted_first),
         tasks=tuple(tasks),
-        per_accepted=cost_per_accepted(tasks) if whole else None,
+        per_accepted=cost_per_accepted(tasks) if whole is not None else None,
         interventions=len(interventions),
         minutes=sum(one.minutes for one in interventions),
         seconds=_spread(trials, _seconds),
         tokens=_spread(trials, lambda trial: trial.usage.tokens),
-        usd=_spread(trials, _dollars),
+        usd=_spread(trials, _dollars) if _one_kind(trials) else None,
         reviews=sum(len(one.reviews) for one in reviewed),
         review_minutes=review_minutes,
         review_usd=review_usd(results.plan, review_minutes),
+        judgements=len(judged),
+        judge_basis=judge_basis,
+        judge_usd=judge_usd,
     )
+
+
+def _on_one_basis(usages: Sequence[Usage]) -> tuple[str | None, Decimal | None]:
+    """The sum and its basis, if every amount is known and all of them on the same basis."""
+    known = list(spend_by_basis(usages))
+    if len(known) != 1 or known[0].usd is None:
+        return None, None
+    return known[0].basis, known[0].usd
+
+
+def _one_kind(trials: Sequence[Trial]) -> bool:
+    """Whether the amounts that are known are of one basis: others have no common median."""
+    return len({trial.usage.basis for trial in trials if _usd(trial) is not None}) == 1
 
 
 def review_usd(plan: Plan, minutes: float) -> Decimal | None:

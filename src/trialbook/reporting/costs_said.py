@@ -7,12 +7,13 @@ from decimal import Decimal
 
 from trialbook.reporting.costs import Cost, review_usd
 from trialbook.reporting.results import RunResults
-from trialbook.reporting.wording import duration, money, number_of, number_of_minutes
+from trialbook.reporting.wording import duration, listed, money, number_of, number_of_minutes
 from trialbook.stats.spread import Spread, Value
 
 COSTS_HEAD = (
     "configuration",
     "for each accepted",
+    "with judge and review",
     "accepted with nobody's help",
     "time",
     "tokens",
@@ -27,6 +28,7 @@ def cost_row(cost: Cost) -> list[str]:
     return [
         cost.configuration,
         per_accepted(cost),
+        with_review(cost),
         f"{cost.unaided}/{cost.accepted}",
         _spread(cost.seconds, duration),
         _spread(cost.tokens, _count),
@@ -51,6 +53,28 @@ def per_accepted(cost: Cost) -> str:
             f"{interval.confidence:.3g}"
         )
     return said + ")"
+
+
+def with_review(cost: Cost) -> str:
+    """The same with what judging it took: ``$8.00 (agent $12.00, people $180.00)``."""
+    if not cost.judgements and not cost.reviews:
+        return "none"
+    amounts = [("agent", cost.basis, cost.spend)]
+    amounts += [("judge", cost.judge_basis, cost.judge_usd)] if cost.judgements else []
+    amounts += [("people", None, cost.review_usd)] if cost.reviews else []
+    known = [amount for _, _, amount in amounts if amount is not None]
+    if len(known) < len(amounts):
+        lacking = [who for who, _, amount in amounts if amount is None]
+        return f"unknown: {listed(lacking)}"
+    parts = ", ".join(
+        f"{who} {money(amount)}" + (f" {basis}" if basis else "")
+        for who, basis, amount in amounts
+        if amount is not None
+    )
+    whole = sum(known, Decimal(0))
+    if not cost.accepted:
+        return f"{money(whole)} spent, nothing accepted ({parts})"
+    return f"{dollars(float(whole / cost.accepted))} ({parts})"
 
 
 def review(cost: Cost) -> str:

@@ -238,7 +238,10 @@ def _spend(results: RunResults) -> Iterator[str]:
         ),
         numbers=(2, 3),
     )
-    yield "All trials count, replaced ones too. Amounts with different bases are not added up.\n"
+    yield (
+        "All trials count, replaced ones too. Amounts with different bases are not added up, but "
+        "for the attempts of one trial: then both are named.\n"
+    )
     yield table(COSTS_HEAD, ([code(row[0]), *row[1:]] for row in map(cost_row, costs(results))))
     yield (
         "Medians with quartiles and the largest, over all trials. `>` marks a value that a limit "

@@ -17,6 +17,7 @@ from trialbook.model.grade import GradeStatus
 from trialbook.model.outcome import NOT_RUN
 from trialbook.model.plan import Plan, SlotKey
 from trialbook.model.trial import Trial
+from trialbook.model.usage import Usage
 from trialbook.reporting.wording import nature, nature_label
 from trialbook.stats.views import Counts, SlotChain, chains, comparable, count
 
@@ -162,7 +163,7 @@ def _configuration(
         nature=nature(planned),
         counts=count(slots),
         checks=tuple(_checks(slots, by_slot)),
-        spend=tuple(spend(trials)),
+        spend=tuple(spend([trial.usage for trial in trials])),
     )
 
 
@@ -203,18 +204,18 @@ def _checks(
             )
 
 
-def spend(trials: Sequence[Trial]) -> Iterable[Spend]:
-    """What trials cost, one entry a basis; trials of unknown cost come last, without an amount.
+def spend(usages: Sequence[Usage]) -> Iterable[Spend]:
+    """What trials cost, one entry a basis; those of unknown cost come last, without an amount.
 
     An amount that is no plain decimal number is not known either.
     """
     known: dict[str, list[Decimal]] = {}
-    for trial in trials:
-        amount = trial.usage.cost_usd
+    for usage in usages:
+        amount = usage.cost_usd
         if amount is not None and AMOUNT.fullmatch(amount):
-            known.setdefault(trial.usage.basis, []).append(Decimal(amount))
+            known.setdefault(usage.basis, []).append(Decimal(amount))
     for basis in sorted(known):
         yield Spend(basis=basis, usd=sum(known[basis], Decimal(0)), trials=len(known[basis]))
-    unknown = len(trials) - sum(map(len, known.values()))
+    unknown = len(usages) - sum(map(len, known.values()))
     if unknown:
         yield Spend(basis="unknown", usd=None, trials=unknown)

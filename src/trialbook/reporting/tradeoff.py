@@ -60,8 +60,8 @@ def _dominance(compared: Compared, baseline: Cost, candidate: Cost, ratio: Ratio
         proven = sure and compared.verdict in verdicts
         qualified = "" if proven else " by these counts alone, which proves nothing"
         yield (
-            f"{winner.name} accepts as many or more and costs less for each than {loser.name}: it "
-            f"dominates{qualified}."
+            f"{winner.name} accepts as many or more and costs no more for each than {loser.name}: "
+            f"it dominates{qualified}."
         )
         return
 
