@@ -21,7 +21,13 @@ from trialbook.formats.records import from_json, to_json
 from trialbook.model.calibration import Calibration, Draw
 from trialbook.model.digest import sha256
 from trialbook.model.grade import Grade, GradeStatus
-from trialbook.model.judgement import JudgeFinding, JudgeIdentity, Judgement, JudgeVote
+from trialbook.model.judgement import (
+    JudgeFinding,
+    JudgeIdentity,
+    Judgement,
+    JudgeVote,
+    identity_digest,
+)
 from trialbook.model.outcome import Outcome
 from trialbook.model.packets import Packet, Packets
 from trialbook.model.plan import Plan, PlannedJudgement
@@ -67,7 +73,7 @@ questions:
 Answer by what is in the diff.
 """
 RUBRIC_SHA256 = sha256(RUBRIC.encode())
-IDENTITY = JudgeIdentity(
+_IDENTITY = JudgeIdentity(
     judge="strict",
     client="command",
     client_version=None,
@@ -77,8 +83,9 @@ IDENTITY = JudgeIdentity(
     rubric_sha256=RUBRIC_SHA256,
     schema_sha256="2" * 64,
     rules=1,
-    sha256="ab" * 32,
+    sha256="",
 )
+IDENTITY = replace(_IDENTITY, sha256=identity_digest(_IDENTITY))
 CREATED = "2026-11-01T12:00:00.000Z"
 
 

@@ -118,6 +118,10 @@ def _nothing_is_critical(record: Calibration) -> Calibration:
     return replace(record, critical=())
 
 
+def _another_model(record: Calibration) -> Calibration:
+    return replace(record, identity=replace(record.identity, model="scripted-9"))
+
+
 def _another_judge(record: Calibration) -> Calibration:
     return replace(record, identity=replace(record.identity, sha256="cd" * 32))
 
@@ -131,6 +135,7 @@ def _another_judge(record: Calibration) -> Calibration:
         _judge_was_right,
         _repeated_more_often,
         _nothing_is_critical,
+        _another_model,
         _another_judge,
     ],
 )

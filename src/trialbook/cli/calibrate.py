@@ -131,8 +131,9 @@ def _as_json(done: Calibrated, found: list[Difference]) -> dict[str, Any]:
 def _show(context: Context, done: Calibrated, found: list[Difference]) -> None:
     compared = done.compared
     drawn = compared.drawn
-    model = done.identity.model or "a model that its client chooses"
-    context.result(f"judge     {done.identity.judge} ({model}), {done.identity.short}")
+    model = visible_line(done.identity.model or "a model that its client chooses")
+    name = visible_line(done.identity.judge)
+    context.result(f"judge     {name} ({model}), {done.identity.short}")
     context.result(
         f"judged    {number_of(len(compared.judged), 'change')} by {done.rubric.reference}, "
         f"{compared.asked} of them for people to review"
@@ -156,19 +157,17 @@ def _show(context: Context, done: Calibrated, found: list[Difference]) -> None:
     else:
         context.result(f"record    {done.record.id}")
         context.result(f"commit    git show {done.commit}")
-        context.result(
-            f"next      {context.program} judge RUN --judge {done.identity.judge}, for its "
-            "verdicts to count as it is trusted now"
-        )
+        judge = visible_line(done.identity.judge)
+        context.result(f"next      {context.program} judge RUN --judge {judge}")
+        context.say("then its verdicts on that run count as far as it is trusted now")
 
 
 def _waiting(context: Context, one: ToReview) -> list[str]:
-    """Where people go on; never which change a packet is of."""
+    """Where people go on; never which packet is of which change, or of the sample."""
     state = "sealed" if one.sealed else "open"
     said = [f"waiting   {one.run.path} ({state}): {number_of(one.changes, 'change')}"]
     for name, packets in one.packets.items():
-        more = f", of {one.left[name]} until the reviews open" if one.sealed else ""
-        said.append(f"          {name}: {', '.join(packets)}{more}")
+        said.append(f"          {name}: {', '.join(packets)}")
     if not one.packets and one.sealed:
         said.append(f"          {context.program} review next --reviewer NAME --run {one.run.run}")
     elif not one.packets:

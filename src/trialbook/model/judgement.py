@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import json
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from trialbook.model.digest import sha256
 from trialbook.model.severity import Severity
 from trialbook.model.trust import TrustLevel
 from trialbook.model.usage import Usage
@@ -47,6 +49,13 @@ class JudgeIdentity:
     def short(self) -> str:
         """The first twelve digits of the digest: the version of the judge's grades."""
         return self.sha256[:12]
+
+
+def identity_digest(identity: JudgeIdentity) -> str:
+    """The digest of everything that an identity says, but for its name and its digest."""
+    counted = asdict(identity)
+    del counted["judge"], counted["sha256"]
+    return sha256(json.dumps(counted, sort_keys=True).encode())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,7 +28,7 @@ from trialbook.model.calibration import (
 from trialbook.model.digest import sha256
 from trialbook.model.grade import Grade, GradeStatus
 from trialbook.model.judge import JUDGE_PREFIX
-from trialbook.model.judgement import JudgeIdentity
+from trialbook.model.judgement import JudgeIdentity, identity_digest
 from trialbook.model.ledgerfiles import calibration_path, calibrations_folder, records_folder
 from trialbook.model.review import Reviewed
 from trialbook.model.rubric import AnswerKind, Rubric
@@ -193,8 +193,8 @@ def calibration_faults(root: Path, reader: Reader, record: Calibration) -> list[
     rubric = rubric_at(root, reader, record.rubric, record.rubric_sha256)
     if rubric is None:
         return [f"there is no {record.rubric} with sha256 {record.rubric_sha256}"]
-    if record.judge != record.identity.sha256:
-        return ["it names two judges"]
+    if {record.judge, record.identity.sha256} != {identity_digest(record.identity)}:
+        return ["its digest of the judge is not that of what it says of the judge"]
     notes = {one.trial: one.note for one in record.labels if one.note is not None}
     drawn = replace(record.drawn, waiting=(), at_random=False)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -53,17 +54,16 @@ class CalibrationRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToReview:
-    """Packets of a run that a sample waits for, by reviewer; in no telling order.
+    """A run whose reviews a sample waits for: ``changes`` of the sample are in it.
 
-    ``sealed`` says that nobody may look at the reviews yet; ``left`` counts, by reviewer, what they
-    have to hand in before the reviews open.
+    ``sealed`` says that nobody may look at the reviews yet. ``packets`` are, by reviewer, all that
+    wait, in their order: which of them are of the sample would tell a reviewer which are not.
     """
 
     run: RunRef
     sealed: bool
     changes: int
     packets: Mapping[str, tuple[str, ...]]
-    left: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,27 +216,19 @@ def _same(one: Calibration, other: Calibration) -> bool:
 
 def _to_review(reader: Reader, found: Compared) -> list[ToReview]:
     """Where the changes of a sample that have no label wait."""
-    by_run: dict[RunRef, set[str]] = {}
-    for trial in found.drawn.waiting:
-        suite, name, path = trial.split("/", 2)
-        by_run.setdefault(RunRef(suite, name), set()).add(path)
+    changes = Counter(RunRef(*trial.split("/")[:2]) for trial in found.drawn.waiting)
     waiting = []
-    for run, trials in sorted(by_run.items()):
+    for run, count in sorted(changes.items()):
         people = reviews_of(reader, run)
         if people is None:
             continue
-        left = {name: len(people.waiting(name)) for name in people.reviewers}
-        packets = {
-            name: tuple(sorted(one.id for one in people.waiting(name) if one.item.trial in trials))
-            for name in people.reviewers
-        }
+        packets = {name: tuple(one.id for one in people.waiting(name)) for name in people.reviewers}
         waiting.append(
             ToReview(
                 run=run,
                 sealed=people.sealed,
-                changes=len(trials),
+                changes=count,
                 packets={name: ids for name, ids in packets.items() if ids},
-                left={name: count for name, count in left.items() if count},
             )
         )
     return waiting

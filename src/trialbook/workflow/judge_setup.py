@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,8 @@ from trialbook.execution.asking import Asker, Place, configuration_of
 from trialbook.execution.launch import Launcher
 from trialbook.grading.judge_answer import RULES
 from trialbook.grading.judge_prompt import Asked, asked_of, prompt_sha256
-from trialbook.model.digest import sha256
 from trialbook.model.judge import Judge
-from trialbook.model.judgement import JudgeIdentity
+from trialbook.model.judgement import JudgeIdentity, identity_digest
 from trialbook.model.rubric import Rubric
 from trialbook.model.suite import NO_SANDBOX
 from trialbook.process import run
@@ -143,8 +141,8 @@ def identity_of(
         "schema_sha256": asked.schema_sha256,
         "rules": RULES,
     }
-    digest = sha256(json.dumps(counted, sort_keys=True).encode())
-    return JudgeIdentity(judge=judge.name, sha256=digest, **counted)
+    identity = JudgeIdentity(judge=judge.name, sha256="", **counted)
+    return replace(identity, sha256=identity_digest(identity))
 
 
 def _client(bench: GradingBench, judge: Judge) -> str | None:

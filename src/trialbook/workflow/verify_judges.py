@@ -14,7 +14,7 @@ from trialbook.errors import TrialbookError
 from trialbook.formats.records import RecordError
 from trialbook.model.calibration import Calibration
 from trialbook.model.grade import Grade
-from trialbook.model.judgement import Judgement
+from trialbook.model.judgement import Judgement, identity_digest
 from trialbook.model.ledgerfiles import (
     RUBRICS,
     RULES,
@@ -148,6 +148,9 @@ class _JudgeCheck:
                 if judgement is None:
                     continue
                 key = judgement.identity.sha256
+                if key != identity_digest(judgement.identity):
+                    detail = "the judge's digest is not that of what the grade says of the judge"
+                    self.findings.fault(Code.TRUST_DIFFERS, detail, path=path, commit=added)
                 if key not in allowed:
                     allowed[key] = self._allowed(then, judgement, regrade.created)
             except (TrialbookError, ValueError):
