@@ -300,15 +300,17 @@ def _count_usage(run: ClaudeRun, reader: _Reader) -> None:
     total = added(run.by_model.values())
     # A cost of a model that the client does not know is a guess of its.
     reported = isinstance(cost, int | float) and isfinite(cost) and "unknown" not in bases
+    # No call was seen, and yet there may have been some: that is not known, and no 0.
+    unseen = not reader.calls and (run.result is None or bool(total.output_tokens))
     run.usage = Usage(
         input_tokens=total.input_tokens,
         cache_read_tokens=total.cache_read_tokens,
         cache_write_tokens=total.cache_write_tokens,
         output_tokens=total.output_tokens,
         reasoning_tokens=total.reasoning_tokens,
-        model_calls=len(reader.calls),
+        model_calls=None if unseen else len(reader.calls),
         # What the client counts as turns is larger where a call asks for several tools.
-        turns=reader.main_calls,
+        turns=None if unseen else reader.main_calls,
         cost_usd=money(_decimal(cost)) if reported else None,
         **({"basis": REPORTED} if reported else {}),
     )

@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass, field
 
 from trialbook.api import Event, Usage
-from trialbook_agents.shapes import Json, count, listed
+from trialbook_agents.shapes import Json, count, listed, without
 
 _SHELL_WORDS = 3
 
@@ -39,7 +39,7 @@ def usage_of(said: Json) -> Usage:
     read = count(said.get("cached_input_tokens")) or 0
     written = count(said.get("cache_write_input_tokens")) or 0
     return Usage(
-        input_tokens=None if whole is None else max(whole - read - written, 0),
+        input_tokens=without(whole, read, written),
         cache_read_tokens=None if whole is None else read,
         cache_write_tokens=None if whole is None else written,
         output_tokens=count(said.get("output_tokens")),

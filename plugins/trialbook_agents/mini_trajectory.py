@@ -20,6 +20,7 @@ from trialbook_agents.shapes import (
     number,
     text,
     text_or_none,
+    without,
 )
 
 _NOT_DONE = "action was not executed"
@@ -89,7 +90,7 @@ def usage_of(said: Json) -> Usage:
     if written is None:
         written = _first(read_details, "cache_creation_tokens")
     return Usage(
-        input_tokens=None if whole is None else max(0, whole - (read or 0) - (written or 0)),
+        input_tokens=without(whole, read, written),
         cache_read_tokens=read or 0,
         cache_write_tokens=written or 0,
         output_tokens=_first(said, "completion_tokens", "output_tokens"),

@@ -67,6 +67,12 @@ def dollars(value: object) -> Decimal | None:
     return round(Decimal(repr(value)), 10)
 
 
+def without(whole: int | None, *parts: int | None) -> int | None:
+    """What is left of a number; None if it is not known, or if its parts are more."""
+    rest = None if whole is None else whole - sum(part or 0 for part in parts)
+    return None if rest is None or rest < 0 else rest
+
+
 def one_line(said: str, most: int = 300) -> str:
     """A text in one line, cut to a length; for messages."""
     line = " ".join("".join(c if c.isprintable() else " " for c in said).split())

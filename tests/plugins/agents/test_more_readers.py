@@ -18,8 +18,10 @@ from trialbook.formats.records import to_json
 from trialbook.formats.schema import load_schema
 from trialbook.model.trajectory import Trajectory, bounded
 from trialbook.testing import check_agent
+from trialbook_agents import codex_run, mini_trajectory
 from trialbook_agents.aider import AiderAgent
 from trialbook_agents.aider_chat import read_aider
+from trialbook_agents.claude_stream import read_claude
 from trialbook_agents.gemini_cli import GeminiCliAgent
 from trialbook_agents.gemini_stream import read_gemini
 from trialbook_agents.jsonl import Records, read_object
@@ -286,3 +288,21 @@ def test_gemini_without_a_result_is_judged_by_status_and_words(
     made = program(tmp_path, "gemini", said, f"exit {code}")
     result = GeminiCliAgent().run(assign(parameters={"program": made}))
     assert (result.end, result.trouble) == (end, trouble), result.message
+
+
+def test_counts_that_contradict_each_other_are_unknown_and_not_0() -> None:
+    said = {"input_tokens": 100, "cached_input_tokens": 200, "output_tokens": 80}
+    assert codex_run.usage_of(said).input_tokens is None
+    assert codex_run.usage_of({**said, "input_tokens": 300}).input_tokens == 100
+    other = {"prompt_tokens": 1, "prompt_tokens_details": {"cached_tokens": 2}}
+    assert mini_trajectory.usage_of(other).input_tokens is None
+
+
+def test_calls_that_nobody_saw_are_unknown_and_not_0() -> None:
+    model = {"inputTokens": 10, "outputTokens": 3}
+    ended = {"type": "result", "modelUsage": {"m": model}}
+    for stream in ((), (ended,)):
+        usage = read_claude(Records(items=stream), [], "p", Path("/w")).usage
+        assert (usage.model_calls, usage.turns) == (None, None)
+    refused = {"type": "result", "is_error": True, "modelUsage": {}}
+    assert read_claude(Records(items=(refused,)), [], "p", Path("/w")).usage.model_calls == 0
