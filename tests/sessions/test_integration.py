@@ -81,12 +81,10 @@ def test_work_beside_the_change_is_merged_with_it_committed_or_not(tmp_path: Pat
 
 
 def test_the_planted_commit_looks_like_the_others(tmp_path: Path) -> None:
-    look = (
-        "git log -2 --format='%an %ae %cn' > log.txt; git show --stat --format= HEAD >> log.txt\n"
-    )
+    look = "git log -2 --format='%an %ae %cn' > log.txt; git show --stat HEAD >> log.txt\n"
     found = outcome(tmp_path, **{REPAIR: look})
     patch = found.text("sessions/4/change.patch")
-    lines = [line for line in patch.splitlines() if line.startswith("+A a@example")]
+    lines = [line for line in patch.splitlines() if line.startswith("+agent agent@localhost agent")]
     assert len(lines) == 2
     for word in ("trialbook", "plant", "symptom", "regression"):
         assert word not in patch.lower().replace("refs/trialbook", "")

@@ -206,13 +206,17 @@ class _History:
     ) -> bytes:
         own = {"GIT_OBJECT_DIRECTORY": str(self._objects.absolute())}
         both = self._both if arguments[0] == "rev-list" else {}
-        return git(
-            [*_QUIET, *arguments],
-            git_folder=self._git_folder,
-            environment={**own, **both, **(environment or {})},
-            stdin=stdin,
-            timeout=_SECONDS,
-        )
+        try:
+            return git(
+                [*_QUIET, *arguments],
+                git_folder=self._git_folder,
+                environment={**own, **both, **(environment or {})},
+                stdin=stdin,
+                timeout=_SECONDS,
+            )
+        except EnvironmentProblem as error:
+            message = error.message.replace(f"git {_QUIET[0]} ", f"git {arguments[0]} ", 1)
+            raise EnvironmentProblem(message) from error
 
 
 def _object_files(source: Path) -> Iterator[Path]:
