@@ -83,6 +83,8 @@ def errors_said(errors: Errors) -> list[tuple[str, str]]:
 
 def rate_said(rate: Rate) -> str:
     """A corrected rate with what it comes from: ``70/100 accepted, 67.5 % [38.5 %, 100.0 %]``."""
+    if not rate.judged:
+        return "every change that it judged has a label, so there is nothing to correct"
     counts = f"{rate.accepted}/{rate.judged} accepted"
     if rate.rate is None:
         return f"{counts}; not corrected: {rate.because}"
