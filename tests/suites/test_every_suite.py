@@ -9,7 +9,9 @@ from trialbook.registry import Registry
 from trialbook.storage.suites import check_suite, load_suite, suite_names
 from trialbook.workflow.locking import lock_state
 
-SHIPPED = ("escape-room", "golden-python", "hook-guard", "instruction-drift", "real-agents")
+LOCKED = ("escape-room", "golden-python", "hook-guard", "instruction-drift", "real-agents")
+DRAFTS = ("export-feature", "rotation-feature")
+SHIPPED = tuple(sorted(LOCKED + DRAFTS))
 
 
 def test_these_suites_ship(root: Path) -> None:
@@ -21,7 +23,7 @@ def test_a_shipped_suite_has_no_mistake(root: Path, name: str) -> None:
     assert check_suite(root, name, Registry()) == []
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", LOCKED)
 def test_a_shipped_suite_is_as_it_was_locked(root: Path, name: str) -> None:
     suite = load_suite(root, name, Registry())
     state = lock_state(root, suite, Registry())

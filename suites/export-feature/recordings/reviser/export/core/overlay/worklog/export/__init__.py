@@ -1,0 +1,1 @@
+"""Entries in a form that other programs read."""

@@ -1,0 +1,33 @@
+"""Rows in the formats of an export."""
+
+import csv
+import json
+from collections.abc import Iterable, Sequence
+from typing import TextIO
+
+from worklog.export.columns import Cell
+from worklog.export.groups import Row
+
+
+def csv_rows(columns: Sequence[str], rows: Iterable[Row], out: TextIO) -> None:
+    """A heading, and a line a row; lists are joined by spaces, and nothing is nothing."""
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow(_text(cell) for cell in row.values())
+
+
+def jsonl_rows(columns: Sequence[str], rows: Iterable[Row], out: TextIO) -> None:
+    """An object a row, each on a line of its own; the rows say themselves what the columns are."""
+    del columns
+    for row in rows:
+        print(json.dumps(row, ensure_ascii=False), file=out)
+
+
+def _text(cell: Cell | None) -> str | int:
+    if cell is None:
+        return ""
+    return " ".join(cell) if isinstance(cell, list) else cell
+
+
+FORMATS = {"csv": csv_rows, "jsonl": jsonl_rows}

@@ -1,0 +1,1 @@
+"""Working hours in text files, and questions about them."""

@@ -1,0 +1,7 @@
+"""`python -m worklog`."""
+
+import sys
+
+from worklog.cli import main
+
+sys.exit(main())

@@ -1,0 +1,34 @@
+"""The files of a log, and the entries in them."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from worklog import grammar
+from worklog.entry import Entry
+from worklog.errors import LogMistake, WorklogError
+
+_MONTH = re.compile(r"(\d{4})-(\d\d)\.log")
+
+
+def paths(folder: Path) -> list[Path]:
+    """The files of a log, in the order in which they are read."""
+    if not folder.is_dir():
+        raise WorklogError("there is no such folder", str(folder))
+    return sorted(folder.glob("*.log"))
+
+
+def month_of(path: Path) -> tuple[int, int] | None:
+    """The month that a file is named after, or None."""
+    match = _MONTH.fullmatch(path.name)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def read(path: Path) -> Iterator[Entry]:
+    """The entries of one file, each as soon as it is read."""
+    month = month_of(path)
+    with path.open(encoding="utf-8") as lines:
+        for entry in grammar.parse(lines, path.name):
+            if month and (entry.day.year, entry.day.month) != month:
+                raise LogMistake(f"{entry.day} is not in the month of this file", path.name)
+            yield entry

@@ -1,0 +1,81 @@
+"""What can be done to files. An action says what it does before it does it."""
+
+import gzip
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+
+class Action(Protocol):
+    """One step of a plan."""
+
+    def describe(self) -> str:
+        """What it does, in a line."""
+
+    def apply(self) -> None:
+        """Do it."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """Give a file another name in the same folder."""
+
+    source: Path
+    target: Path
+
+    def describe(self) -> str:
+        """What it does, in a line."""
+        return f"move {self.source.name} to {self.target.name}"
+
+    def apply(self) -> None:
+        """Do it."""
+        self.source.rename(self.target)
+
+
+@dataclass(frozen=True)
+class Remove:
+    """Remove a file."""
+
+    path: Path
+
+    def describe(self) -> str:
+        """What it does, in a line."""
+        return f"remove {self.path.name}"
+
+    def apply(self) -> None:
+        """Do it."""
+        self.path.unlink()
+
+
+@dataclass(frozen=True)
+class Create:
+    """Make an empty file, for who writes the log to find."""
+
+    path: Path
+
+    def describe(self) -> str:
+        """What it does, in a line."""
+        return f"create {self.path.name}"
+
+    def apply(self) -> None:
+        """Do it."""
+        self.path.touch(exist_ok=False)
+
+
+@dataclass(frozen=True)
+class Compress:
+    """Put a compressed file in the place of a file."""
+
+    path: Path
+
+    def describe(self) -> str:
+        """What it does, in a line."""
+        return f"compress {self.path.name}"
+
+    def apply(self) -> None:
+        """Do it. The file goes when the other is whole."""
+        target = self.path.with_name(f"{self.path.name}.gz")
+        with self.path.open("rb") as source, gzip.open(target, "wb", 6) as out:
+            shutil.copyfileobj(source, out)
+        self.path.unlink()

@@ -1,0 +1,43 @@
+import gzip
+
+NOW = ("--now", "2026-03-02T10:15:00")
+
+
+def test_a_log_that_is_set_aside_is_compressed(logs, run):
+    assert "app: compress app.log-20260302T101500\n" in run("run", *NOW).stdout
+    assert gzip.decompress((logs / "app.log-20260302T101500.gz").read_bytes()) == b"x" * 100
+
+
+def test_cat_prints_the_oldest_first(logs, run):
+    run("run", *NOW)
+    (logs / "app.log").write_text("now")
+    (logs / "app.log-20260301T000000").write_text("before ")
+    assert run("cat", "app").stdout == "before " + "x" * 100 + "now"
+
+
+def test_a_name_that_is_taken_is_refused(logs, run):
+    (logs / "app.log-20260302T101500").touch()
+    assert "is there already" in run("run", *NOW, status=2).stderr
+
+
+def test_cat_of_an_unknown_section_is_refused(logs, run):
+    assert run("cat", "web", status=2).stderr == "rotor: rotor.ini: there is no section [web]\n"
+
+
+def test_a_log_can_be_set_aside_as_it_is(logs, run, tmp_path):
+    ini = tmp_path / "rotor.ini"
+    ini.write_text(ini.read_text() + "compress = no\n")
+    run("run", *NOW)
+    assert (logs / "app.log-20260302T101500").read_text() == "x" * 100
+
+
+def test_a_section_wins_over_the_defaults(logs, run, tmp_path):
+    ini = tmp_path / "rotor.ini"
+    ini.write_text("[defaults]\nkeep = 7\nlevel = 1\n" + ini.read_text() + "level = 9\n")
+    assert run("check").stdout == "app: app.log from 100, keep 2, gzip 9\n"
+
+
+def test_levels_end_at_nine(logs, run, tmp_path):
+    ini = tmp_path / "rotor.ini"
+    ini.write_text(ini.read_text() + "level = 10\n")
+    assert run("run", status=2).stderr.startswith("rotor: rotor.ini: [app]: level: '10' is no number")

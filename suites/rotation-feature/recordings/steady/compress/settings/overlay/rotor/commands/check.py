@@ -1,0 +1,22 @@
+"""Read the configuration and print what it comes to."""
+
+import argparse
+
+from rotor.config import Rule
+from rotor.sizes import format_size
+
+NAME = "check"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What it can be told: nothing."""
+
+
+def run(given: argparse.Namespace, rules: list[Rule]) -> int:
+    """Print a line a log."""
+    for rule in rules:
+        there = "" if rule.path.is_file() else ", not there"
+        kind = f"gzip {rule.level}" if rule.compress else "plain"
+        limit = format_size(rule.size)
+        print(f"{rule.name}: {rule.path.name} from {limit}, keep {rule.keep}, {kind}{there}")
+    return 0

@@ -1,0 +1,1 @@
+"""Keeps log files small."""

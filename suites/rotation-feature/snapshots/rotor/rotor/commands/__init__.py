@@ -1,0 +1,1 @@
+"""The commands. A module with a `NAME` is one: `arguments(parser)` and `run(given, rules)`."""

@@ -1,0 +1,69 @@
+"""What `rotor.ini` says."""
+
+import configparser
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rotor.errors import RotorError
+from rotor.sizes import parse_size
+
+FILE = "rotor.ini"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How one log is looked after; `size` is in bytes."""
+
+    name: str
+    path: Path
+    size: int
+    keep: int = 3
+
+
+def load(path: Path) -> list[Rule]:
+    """The rules of a file, in its order."""
+    parser = configparser.ConfigParser(interpolation=None, default_section="")
+    try:
+        with path.open(encoding="utf-8") as lines:
+            parser.read_file(lines, source=path.name)
+    except OSError as problem:
+        raise RotorError(f"cannot be read: {problem.strerror}", str(path)) from None
+    except configparser.Error as problem:
+        raise RotorError(str(problem).splitlines()[0]) from None
+    rules = [_rule(name, parser[name], path) for name in parser.sections()]
+    seen: dict[Path, str] = {}
+    for rule in rules:
+        if rule.path in seen:
+            raise RotorError(f"has the path of [{seen[rule.path]}]", f"{path.name}: [{rule.name}]")
+        seen[rule.path] = rule.name
+    return rules
+
+
+def _rule(name: str, said: Mapping[str, str], file: Path) -> Rule:
+    where = f"{file.name}: [{name}]"
+    known = ("path", "size", "keep")
+    for key in said:
+        if key not in known:
+            raise RotorError(f"{key} is not known; known: {', '.join(known)}", where)
+    for key in ("path", "size"):
+        if not said.get(key):
+            raise RotorError(f"{key} is missing", where)
+    try:
+        size = parse_size(said["size"])
+    except RotorError as problem:
+        raise RotorError(f"size: {problem}", where) from None
+    return Rule(
+        name=name,
+        path=file.parent / said["path"],
+        size=size,
+        keep=whole(said.get("keep", "3"), "keep", range(1, 1000), where),
+    )
+
+
+def whole(text: str, key: str, among: range, where: str) -> int:
+    """A whole number that has to be among some."""
+    if not (text.isascii() and text.isdigit() and int(text) in among):
+        least, most = among[0], among[-1]
+        raise RotorError(f"{key}: {text!r} is no number from {least} to {most}", where)
+    return int(text)

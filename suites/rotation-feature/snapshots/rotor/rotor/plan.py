@@ -1,0 +1,29 @@
+"""What has to be done for a log, worked out before any of it is done."""
+
+from rotor.actions import Action, Create, Move, Remove
+from rotor.config import Rule
+from rotor.names import generations, path_of
+
+
+def due(rule: Rule, *, force: bool = False) -> bool:
+    """Whether the log is to be set aside."""
+    if not rule.path.is_file():
+        return False
+    size = rule.path.stat().st_size
+    return size > 0 if force else size >= rule.size
+
+
+def plan(rule: Rule) -> list[Action]:
+    """The actions that set a log aside, in their order."""
+    actions: list[Action] = []
+    stay = []
+    for generation in generations(rule.path):
+        if len(stay) < rule.keep - 1:
+            stay.append(generation)
+        else:
+            actions.append(Remove(generation.path))
+    for number, generation in reversed(list(enumerate(stay, start=2))):
+        actions.append(Move(generation.path, path_of(rule.path, number)))
+    actions.append(Move(rule.path, path_of(rule.path, 1)))
+    actions.append(Create(rule.path))
+    return actions
