@@ -59,3 +59,9 @@ def test_a_try_that_comes_to_nothing_is_told(
     assert (told["answered"], told["end"], told["trouble"]) == (False, "error", None)
     assert "without a result: sorry" in told["message"]
     assert told["usage"]["basis"] == "unknown"
+
+
+def test_an_agent_that_a_configuration_has_to_describe_is_not_tried(tmp_path: Path) -> None:
+    said = trialbook(tmp_path, "agents", "try", "command", "--model", "m", check=2).stderr
+    assert "command cannot be tried" in said
+    assert "trialbook eval" in said

@@ -141,6 +141,12 @@ def _parameters(wanted: Try, agent: Agent) -> dict[str, Any]:
                 hint="see `trialbook agents` for what can be tried",
             )
         parameters[key] = value
+    lacking = [name for name in agent.parameters.get("required", ()) if name not in parameters]
+    if lacking:
+        raise UserError(
+            f"{wanted.agent} cannot be tried: what it runs, a configuration says (`{lacking[0]}`)",
+            hint="run a task with it instead: trialbook eval SUITE --task TASK --repetitions 1",
+        )
     return parameters
 
 
