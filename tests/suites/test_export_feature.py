@@ -220,6 +220,47 @@ def test_the_merge_breaks_the_reported_test_and_its_siblings(
     assert not any(after.values())
 
 
+def holds(project: Project, checks: str, state: Path, room: Path) -> bool:
+    """Whether every command of a file of properties succeeds in a copy of a state."""
+    document, _ = read_document(project.task_folder / checks, checks)
+    assert document is not None
+    commands = [one["run"] for one in document.data["checks"] if one["type"] == "command_succeeds"]
+    for number, command in enumerate(commands):
+        tree = shutil.copytree(state, room / str(number))
+        argv = [sys.executable if word == "{python}" else word for word in command]
+        done = subprocess.run(argv, cwd=tree, capture_output=True, text=True, check=False)
+        assert "Traceback" not in done.stderr
+        if done.returncode:
+            return False
+    return True
+
+
+@pytest.mark.slow
+@each_project
+@each_agent
+def test_properties_of_decisions_hold_where_they_should(
+    project: Project, agent: str, played: Played, tmp_path: Path
+) -> None:
+    sessions = project.written()["sessions"]
+    against, once = (one["id"] for one in sessions[0]["decisions"][:2])
+    (last,) = (one["id"] for one in sessions[2]["decisions"])
+    assert sessions[2]["conflicts_with"] == against
+    found = {}
+    for place, session in enumerate(sessions):
+        for decision in (
+            one for begun in sessions[: place + 1] for one in begun.get("decisions", ())
+        ):
+            if checks := decision["property"].get("checks"):
+                name, state = session["session"], played.state(project, agent, session["session"])
+                room = tmp_path / f"{name}-{decision['id']}"
+                found[decision["id"], name] = holds(project, checks, state, room)
+    revised = agent == "reviser"
+    for (decision, name), held in found.items():
+        after = name in (project.changed, "repair")
+        expected = {against: not after, once: revised or not after, last: revised}
+        assert held == expected.get(decision, True), (decision, name)
+
+
 @pytest.mark.slow
 @each_project
 def test_the_tests_of_the_revisers_fix_fail_without_it(
