@@ -13,6 +13,7 @@ from trialbook.cli.corrections import correction_parts, run_correction_parts
 from trialbook.cli.facts import fact_parts
 from trialbook.cli.reading import open_reader
 from trialbook.cli.reviewed import review_json, review_parts
+from trialbook.cli.series import series_json, series_parts, table_parts
 from trialbook.cli.terminal import (
     Column,
     Part,
@@ -39,6 +40,8 @@ from trialbook.reporting.corrections import correction_counts, incident_said, re
 from trialbook.reporting.notices import notices
 from trialbook.reporting.opinions import standing_said
 from trialbook.reporting.results import RunResults, load_results
+from trialbook.reporting.series import series_of
+from trialbook.reporting.series_table import series_table
 from trialbook.reporting.trial_facts import load_facts
 from trialbook.reporting.wording import (
     duration,
@@ -143,6 +146,8 @@ def _run_parts(results: RunResults, newest: str | None, name: str) -> Iterable[P
     yield from summary_parts(summary)
     yield ""
     yield from matrix_parts(summary)
+    names, views = tuple(plan.configurations), tuple(results.series.values())
+    yield from table_parts(series_table(names, views))
     yield from run_correction_parts(results)
     yield ""
     folder = f"runs/{plan.path}"
@@ -167,6 +172,7 @@ def _show_trial(context: Context, reader: Reader, run: RunRef, path: str, *, as_
     grades = standing_grades(reader, run, found)
     commit = reader.commit_of(run, f"{path}/trial.json")
     made = load_facts(reader, run, reader.plan(run), found.record)
+    view = series_of(reader, run, reader.plan(run), found.record)
     if as_json:
         context.json(
             {
@@ -183,6 +189,7 @@ def _show_trial(context: Context, reader: Reader, run: RunRef, path: str, *, as_
                 "amendments": plain(found.amendments),
                 "reviews": review_json(found.reviewed),
                 "facts": plain(made),
+                "series": series_json(view),
             }
         )
         return
@@ -190,6 +197,7 @@ def _show_trial(context: Context, reader: Reader, run: RunRef, path: str, *, as_
         *_trial_head(trial),
         *correction_parts(found),
         *review_parts(found.reviewed),
+        *series_parts(view),
         *_attempts(trial),
         *_seen(trial),
         *fact_parts(trial, made),

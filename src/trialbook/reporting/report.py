@@ -27,6 +27,7 @@ from trialbook.reporting.report_decision import (
 from trialbook.reporting.report_opinions import opinion_section
 from trialbook.reporting.report_sightings import sighting_section
 from trialbook.reporting.results import RunResults, load_results
+from trialbook.reporting.series_table import series_section, series_table
 from trialbook.reporting.summary import ChecksCount, ConfigurationSummary, Spend, Summary
 from trialbook.reporting.wording import (
     LETTERS,
@@ -64,6 +65,7 @@ def render_report(results: RunResults) -> bytes:
         "## Accepted\n",
         *_accepted(summary),
         *opinion_section(results),
+        *series_section(series_table(tuple(plan.configurations), tuple(results.series.values()))),
         *reliability(results),
         *comparison_section(results, decided),
         *_checks(summary),

@@ -24,6 +24,7 @@ from trialbook.model.standing import Standing, standing_of
 from trialbook.model.trial import Trial
 from trialbook.model.usage import Usage
 from trialbook.reporting.opinions import TESTS, has_opinions, opinions_of
+from trialbook.reporting.series import SeriesView, series_views
 from trialbook.reporting.summary import AMOUNT, Cell, Summary, summarise
 from trialbook.reporting.wording import NOT_RUN_MEANING, nature_label
 from trialbook.storage.corrections import grades as standing_grades
@@ -103,7 +104,8 @@ class RunResults:
 
     ``trials`` are as they count: amendments and later grades are in their outcomes. ``standings``
     (by the trial's path) know what was recorded, and what changed it. ``elsewhere_minutes`` went
-    into reviews of controls and repeats.
+    into reviews of controls and repeats. ``series`` has, by the trial's path, what is said of those
+    that have several sessions.
     """
 
     plan: Plan
@@ -113,6 +115,7 @@ class RunResults:
     incidents: tuple[Incident, ...] = ()
     regrades: tuple[Regrade, ...] = ()
     elsewhere_minutes: float = 0.0
+    series: Mapping[str, SeriesView] = field(default_factory=dict)
     _summary: list[Summary] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @property
@@ -169,6 +172,7 @@ def load_results(reader: Reader, run: RunRef) -> RunResults:
         incidents=incidents(reader, run),
         regrades=regrades(reader, run),
         elsewhere_minutes=0.0 if people is None else people.minutes_elsewhere(),
+        series=series_views(reader, run, (one.record for one in found.values())),
     )
 
 

@@ -5,7 +5,7 @@ Nothing of it is stored: it follows from the ledger, and is made whenever somebo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -109,6 +109,22 @@ def series_of(reader: Reader, run: RunRef, plan: Plan, trial: Trial) -> SeriesVi
     """
     files = load_series(reader, run, plan, trial)
     return None if files is None else view_of(files)
+
+
+def series_views(reader: Reader, run: RunRef, trials: Iterable[Trial]) -> dict[str, SeriesView]:
+    """What is said of those trials of a run that have several sessions, by path.
+
+    Raises:
+        EnvironmentProblem: the ledger cannot be read.
+        RecordError: what people answered cannot be.
+    """
+    found = {}
+    for trial in trials:
+        if trial.sessions:
+            view = series_of(reader, run, reader.plan(run), trial)
+            if view is not None:
+                found[trial.path] = view
+    return found
 
 
 def view_of(files: SeriesFiles) -> SeriesView:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from trialbook.api import Grade, GradeStatus
+from trialbook.api import Check, Grade, GradeStatus
 from trialbook.execution.change import difference_of
 from trialbook.grading.grade import StartInSandbox, Subject, grade_artifacts
 from trialbook.model.grader_use import GraderUse
@@ -101,9 +101,7 @@ class Bench:
             for found in one.evidence
             if found.file and self.store.lookup(found.file.encode(), tree) is not None
         )
-        told = tuple(
-            f"{one.id}: {'yes' if one.passed else 'no'}, {one.message}"[:_LONGEST] for one in shown
-        )
+        told = tuple(_told(one) for one in shown)
         return PropertyAnswer(
             decision=decision.id,
             session=at,
@@ -111,6 +109,15 @@ class Bench:
             holds=None if any(one.passed is None for one in asked) else not against,
             evidence=(*told[:_MOST], *places[:_MOST]),
         )
+
+
+def _told(check: Check) -> str:
+    """What a check says, in one line: what was asked, and the end of what it points at."""
+    answer = "yes" if check.passed else "no" if check.passed is False else "not known"
+    asked = check.question or check.message
+    last = [line for one in check.evidence[:1] for line in one.text.split("\n") if line.strip()]
+    shown = f" ({last[-1].strip()})" if last and check.passed is False else ""
+    return f"{check.id}: {answer}, {' '.join(asked.split())}{shown}"[:_LONGEST]
 
 
 def _untold(decision: Decision, at: int, tree: str, why: str) -> PropertyAnswer:
