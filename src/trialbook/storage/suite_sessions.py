@@ -128,6 +128,9 @@ class _Sessions:
             self.reading.add(path, "the brief is empty", "write what the agent is asked to do")
 
     def _graders(self, at: Pointer) -> None:
+        if not any(part.value in value_of(self.document, at, dict) for part in SessionPart):
+            message = "nothing judges this session"
+            self._say(at, message, "add `checks`, `tests` or `private`")
         for part in SessionPart:
             pointer: Pointer = (*at, part.value)
             if part.value not in value_of(self.document, at, dict):
@@ -241,7 +244,7 @@ class _Sessions:
             return
         touched = {(one.new_path or b"").decode("utf-8", "replace") for one in patches}
         for place, one in enumerate(plant.get("faulty", ())):
-            if isinstance(one, str) and one.rpartition(":")[0] not in touched:
+            if isinstance(one, str) and ":" in one and one.rpartition(":")[0] not in touched:
                 message = f"the patch does not touch `{one.rpartition(':')[0]}`"
                 at: Pointer = (*pointer[:-1], "faulty", place)
                 self._say(at, message, nearest(one.rpartition(":")[0], sorted(touched)))
