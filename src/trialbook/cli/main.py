@@ -50,6 +50,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "resume": ("trialbook.cli.resume", "Continue a run that was interrupted or killed."),
     "rubric": ("trialbook.cli.rubric", "List, show and check rubrics, or begin a new version."),
     "review": ("trialbook.cli.review", "Review changes without knowing who made them."),
+    "series": ("trialbook.cli.series_answers", "Ask people about a series of sessions."),
     "show": ("trialbook.cli.show", "Show a run or a trial."),
     "site": ("trialbook.cli.site", "Build or serve the static site."),
     "status": ("trialbook.cli.status", "List the runs of this ledger."),
