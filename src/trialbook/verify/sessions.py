@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from trialbook.errors import Refused
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import Plan, PlannedTask
 from trialbook.model.runfiles import (
+    PATCH,
     SESSIONS,
     TRIAL,
+    attempt_folder,
     handover_path,
     notes_patch,
     planted_patch,
@@ -37,6 +40,9 @@ _CUT_SHORT = frozenset(
     }
 )
 _UNREADABLE = "patches of sessions against the trees that they began and ended with"
+
+_Step = tuple[str, bytes, str]
+"""A patch: where it is, its bytes, and the tree that it has to give."""
 
 
 def session_faults(plan: Plan, trial: Trial) -> Iterator[str]:
@@ -188,24 +194,44 @@ class SessionFiles:
     def _patches(self) -> None:
         """Patch by patch from the baseline: each gives the tree that its session has on record."""
         steps = list(self._steps())
-        if not steps:
+        if not self._give(steps):
             return
+        for attempt in self.trial.attempts:
+            path = f"{attempt_folder(attempt.session, attempt.attempt)}/{PATCH}"
+            patch, change = self.contents.get(path), attempt.change
+            if patch is None or change is None or change.redacted:
+                continue
+            if attempt.session > len(self.trial.sessions):
+                why = "the session of an attempt did not come to its end"
+                self.findings.not_checked(_UNREADABLE, why, "there is nothing to do about it")
+                continue
+            own = session_patch(attempt.session)
+            if all(step[0] != own for step in steps):
+                continue  # What comes before it cannot be had, which is told.
+            before = list(takewhile(lambda step: step[0] != own, steps))  # noqa: B023 - used at once
+            self._give([*before, (path, patch, change.tree)])
+
+    def _give(self, steps: list[_Step]) -> bool:
+        """Whether patches in turn give the trees that they have to; what does not is told."""
+        if not steps:
+            return True
         try:
             trees = self.rules.chained(self.plan, self.trial, [patch for _, patch, _ in steps])
         except NotHere as missing:
             self.findings.not_checked(_UNREADABLE, missing.message, missing.hint)
-            return
+            return False
         except Refused as refusal:
             detail = f"the patches of its sessions do not apply in turn: {refusal.message}"
             self.findings.fault(Code.PATCH_TREE_DIFFERS, detail, path=f"{self.folder}/{TRIAL}")
-            return
+            return False
         for (path, _, wanted), tree in zip(steps, trees, strict=True):
             if tree != wanted:
                 detail = f"it gives the tree {tree}, recorded is {wanted}"
                 self.findings.fault(Code.PATCH_TREE_DIFFERS, detail, path=f"{self.folder}/{path}")
-                return
+                return False
+        return True
 
-    def _steps(self) -> Iterator[tuple[str, bytes, str]]:
+    def _steps(self) -> Iterator[_Step]:
         """Each patch in turn: where it is, its bytes, and the tree that it has to give."""
         for one in self.trial.sessions:
             planted = self.contents.get(planted_patch(one.session))

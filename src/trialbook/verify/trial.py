@@ -257,7 +257,10 @@ class TrialCheck:
     def _attempts(
         self, trial: Trial, folder: str, contents: dict[str, bytes], digests: dict[str, str]
     ) -> None:
-        """The attempts, with what each left and what visible checks said of it."""
+        """The attempts, with what each left and what visible checks said of it.
+
+        In a series a patch is against the start of its session: see `SessionFiles`.
+        """
         for detail in attempt_faults(self.run.plan, trial):
             self._fault(Code.ATTEMPT_DIFFERS, detail, f"{folder}/{TRIAL}")
         for attempt in trial.attempts:
@@ -271,7 +274,7 @@ class TrialCheck:
             if name not in contents:
                 detail = "the record has a change, and the patch is gone"
                 self._fault(Code.PATCH_DIFFERS, detail, f"{folder}/{name}")
-            elif not attempt.change.redacted:
+            elif not attempt.change.redacted and not trial.sessions:
                 given = (contents[name], digests[name])
                 self._gives(trial, given, attempt.change.tree, f"{folder}/{name}")
 
