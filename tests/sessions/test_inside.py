@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from tests.conftest import git, trialbook, write_files
 from tests.sessions.world import Ran, ran, short_ledger
+
+from trialbook.process import run
+from trialbook_sandboxes.bubblewrap import BubblewrapSandbox
 
 CONFIGURATION = "suites/story/configurations/steady.yaml"
 SECRET = "s3cr3t-value-0123456789"
@@ -159,3 +163,35 @@ def test_two_trials_of_one_task_do_not_share_anything(tmp_path: Path) -> None:
     evaluated(ledger, "-r", "2", "-j", "2")
     one, two = ran(ledger), ran(ledger, "table/steady/r2")
     assert [s["end"]["tree"] for s in one.sessions] == [s["end"]["tree"] for s in two.sessions]
+
+
+@pytest.fixture
+def bubblewrap() -> None:
+    able = BubblewrapSandbox().available(run)
+    if not able.ok:
+        assert not os.environ.get("CI"), able.reason
+        pytest.skip(able.reason)
+
+
+@pytest.mark.usefixtures("bubblewrap")
+def test_what_each_session_asked_of_the_network_is_on_record(tmp_path: Path) -> None:
+    ask = (
+        "python3 -c \"import socket; s = socket.create_connection(('127.0.0.1', 3128), 10); "
+        "s.sendall(b'CONNECT {host}.test:443 HTTP/1.1\\r\\n\\r\\n'); s.recv(100)\"\n"
+    )
+    ledger = short_ledger(
+        tmp_path / "ledger",
+        core=f"printf 'def write' > rows.py\n{ask.format(host='one')}",
+        docs=f"printf '# Rows' > DOCS.md\n{ask.format(host='two')}{ask.format(host='two')}",
+    )
+    configure(ledger, "network: {allow: ['allowed.test:443']}\n")
+    trialbook(ledger, "eval", "story", "--sandbox", "bubblewrap")
+    trialbook(ledger, "verify")
+    found = ran(ledger)
+    assert found.outcomes == ["accepted", "accepted"]
+    assert found.record["egress"]["refused"] == 3
+    assert found.record["egress"]["hosts_refused"] == ["one.test:443", "two.test:443"]
+    first, second = (found.text(f"sessions/{number}/egress.jsonl") for number in (1, 2))
+    assert (first.count("one.test"), second.count("two.test")) == (1, 2)
+    assert found.text("egress.jsonl") == first + second
+    assert found.things(2)["the rest of the host"] == "cleared"
