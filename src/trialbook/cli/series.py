@@ -87,7 +87,7 @@ def _head(said: SeriesSaid) -> Iterator[Part]:
     if said.verdicts:
         rows.append(("reviewers", ", ".join(said.verdicts)))
     if said.key:
-        rows.append(("sealed", said.key))
+        rows.append(("the sealed key", safe(said.key)))
     yield facts(rows)
 
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from trialbook.formats.patch_lines import PatchLines, patch_lines
 from trialbook.formats.records import RecordError, from_json
+from trialbook.model.digest import sha256
 from trialbook.model.grade import Grade
 from trialbook.model.plan import Plan
 from trialbook.model.review import Review
@@ -44,7 +45,8 @@ class SeriesFiles:
     ``tried`` is None where the trial did not come so far, or its file cannot be read.
     ``grades`` are by session, part and moment. ``changes``, ``notes`` and ``planted`` are the lines
     of each session's patches, by session. ``trajectories`` are by session, in order of attempts.
-    ``reviews`` are those that may be looked at, by rubric.
+    ``reviews`` are those that may be looked at, by rubric. ``key`` is the text of the sealed key as
+    the suite has it, if that is the one of the plan.
     """
 
     trial: Trial
@@ -58,6 +60,7 @@ class SeriesFiles:
     trajectories: Mapping[int, tuple[Trajectory, ...]]
     facts: TrialFacts
     reviews: Mapping[str, tuple[Review, ...]]
+    key: str = ""
 
     @property
     def ran(self) -> tuple[SessionRecord, ...]:
@@ -105,11 +108,12 @@ def load_series(reader: Reader, run: RunRef, plan: Plan, trial: Trial) -> Series
         read = _record(Trajectory, data(name), name) if match else None
         if match and read is not None:
             found.setdefault(int(match[1]), []).append(read)
+    tried = _record(SeriesRecord, data(SERIES), SERIES)
     return SeriesFiles(
         trial=trial,
         sessions=trial.sessions,
         handovers={n: one for n, one in handovers.items() if one is not None},
-        tried=_record(SeriesRecord, data(SERIES), SERIES),
+        tried=tried,
         grades={key: one for key, one in grades.items() if one is not None},
         changes=_lines({n: data(session_patch(n)) for n in numbers}),
         notes=_lines({n: data(notes_patch(n)) for n in numbers}),
@@ -117,7 +121,19 @@ def load_series(reader: Reader, run: RunRef, plan: Plan, trial: Trial) -> Series
         trajectories={n: tuple(each) for n, each in found.items()},
         facts=load_facts(reader, run, plan, trial),
         reviews=opened(series_reviews(reader, run, trial.path), wanted_reviewers(plan)),
+        key=_key(reader, plan, trial, tried),
     )
+
+
+def _key(reader: Reader, plan: Plan, trial: Trial, tried: SeriesRecord | None) -> str:
+    """The sealed key, found by its digest among the files that the plan froze."""
+    digest = tried.repair.key_sha256 if tried is not None and tried.repair is not None else None
+    task = plan.tasks.get(trial.task)
+    for path, known in task.files.items() if task is not None else ():
+        if digest is not None and known == digest:
+            found = reader.ledger_file(path) or b""
+            return found.decode("utf-8", "replace") if sha256(found) == digest else ""
+    return ""
 
 
 def _order(name: str) -> tuple[int, int, str]:

@@ -116,10 +116,14 @@ def series_said(view: SeriesView) -> SeriesSaid:
         decisions=tuple(map(_decision, view.decisions)),
         answers=tuple(map(_answer, view.answers)),
         verdicts=tuple(f"{name}: {verdict}" for name, verdict in view.verdicts.items()),
-        key=""
-        if view.key_open
-        else "the sealed key is shown when the answers to the repair are in",
+        key=_key(view),
     )
+
+
+def _key(view: SeriesView) -> str:
+    if view.key_open:
+        return " ".join(view.files.key.split())
+    return "shown when the answers to the repair are in"
 
 
 def score_said(score: Score) -> ScoreSaid:

@@ -9,6 +9,7 @@ from pathlib import Path
 from trialbook import __version__
 from trialbook.api import Page, Pages
 from trialbook.errors import Problem
+from trialbook.model.runfiles import session_patch
 from trialbook.registry import Registry
 from trialbook.reporting.facts_by_outcome import facts_by_outcome
 from trialbook.reporting.results import RunResults, load_results, results_csv
@@ -158,5 +159,10 @@ def _trial_pages(
             standing=results.standing(trial),
             regrades=results.regrades,
             facts=facts[trial.path],
+            series=results.series.get(trial.path),
+            session_patches={
+                one.session: reader.file(run, f"{trial.path}/{session_patch(one.session)}") or b""
+                for one in trial.sessions
+            },
         )
         yield page_of_trial(run, results.summary, files)

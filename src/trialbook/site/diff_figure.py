@@ -24,19 +24,20 @@ def readable(patch: bytes) -> bytes:
     return patch[: patch.rfind(b"\n", 0, _PAGE_BYTES) + 1]
 
 
-def diff_figure(files: Sequence[FileDiff], unread: int) -> dict[str, Any]:
+def diff_figure(files: Sequence[FileDiff], unread: int, prefix: str = "") -> dict[str, Any]:
     """A patch's files with their lines; anchors are numbers, never names.
 
-    ``unread`` counts the bytes of the patch that were not even looked at.
+    ``unread`` counts the bytes of the patch that were not even looked at. A page with several diffs
+    gives each a ``prefix`` of its anchors.
     """
     return {
-        "files": _files(files[:_PAGE_FILES]),
+        "files": _files(files[:_PAGE_FILES], prefix),
         "hidden": max(0, len(files) - _PAGE_FILES),
         "unread": size(unread) if unread else "",
     }
 
 
-def _files(files: Sequence[FileDiff]) -> list[dict[str, Any]]:
+def _files(files: Sequence[FileDiff], prefix: str) -> list[dict[str, Any]]:
     left = _PAGE_LINES
     figures = []
     for number, file in enumerate(files, start=1):
@@ -44,7 +45,7 @@ def _files(files: Sequence[FileDiff]) -> list[dict[str, Any]]:
         left -= len(shown)
         figures.append(
             {
-                "anchor": f"f{number}",
+                "anchor": f"{prefix}f{number}",
                 "path": file.path,
                 "old_path": file.old_path,
                 "status": file.status,
@@ -54,7 +55,7 @@ def _files(files: Sequence[FileDiff]) -> list[dict[str, Any]]:
                 "notes": file.notes,
                 "fold": len(file.lines) > _FOLD_LINES,
                 "hidden": len(file.lines) - len(shown),
-                "lines": [_line(line, f"f{number}") for line in shown],
+                "lines": [_line(line, f"{prefix}f{number}") for line in shown],
             }
         )
     return figures

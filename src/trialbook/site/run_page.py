@@ -29,6 +29,7 @@ from trialbook.site.figures import (
     matrix_figure,
     when,
 )
+from trialbook.site.series_figure import series_rows
 from trialbook.storage.reader import RunRef
 
 _CHECKS_SHOWN = 200
@@ -60,6 +61,7 @@ def page_of_run(
         "graders": sorted({c.grader for row in summary.configurations for c in row.checks}),
         "repetitions": list(range(1, summary.repetitions + 1)),
         "opinions": _opinions(results),
+        "series": series_rows(run, results),
         "matrix": matrix_figure(run, summary),
         "corrections": run_corrections(run, results),
         "checks": _checks(results),

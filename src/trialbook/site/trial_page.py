@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from trialbook.api import Page
@@ -23,6 +23,7 @@ from trialbook.reporting.attempts import attempts_said, cost_said
 from trialbook.reporting.facts_said import facts_said
 from trialbook.reporting.opinions import opinions_of
 from trialbook.reporting.reviews_said import reviews_said
+from trialbook.reporting.series import SeriesView
 from trialbook.reporting.summary import Cell, Summary
 from trialbook.reporting.trial_facts import TrialFacts
 from trialbook.reporting.wording import duration, network_said, size, words
@@ -31,6 +32,7 @@ from trialbook.site.corrections_figure import trial_corrections
 from trialbook.site.diff_figure import diff_figure, readable
 from trialbook.site.figures import cell_figure, outcome_figure, trial_link, when
 from trialbook.site.judgement_figure import judgement_figure, opinions_figure
+from trialbook.site.series_figure import series_figure
 from trialbook.site.text import excerpt
 from trialbook.storage.large import FULL_FOLDER
 from trialbook.storage.reader import RunRef
@@ -53,7 +55,8 @@ class TrialFiles:
     """A trial as it counts, the files of its folder that the page shows, and its grades.
 
     ``standing`` knows what was recorded, None for nothing else than counts; ``regrades`` are the
-    run's later generations of grades; ``facts`` are hints about how the agent worked.
+    run's later generations of grades; ``facts`` are hints about how the agent worked. ``series`` is
+    what is said of several sessions, ``session_patches`` what each of them changed.
     """
 
     trial: Trial
@@ -63,6 +66,8 @@ class TrialFiles:
     standing: Standing | None = None
     regrades: Sequence[Regrade] = ()
     facts: TrialFacts | None = None
+    series: SeriesView | None = None
+    session_patches: Mapping[int, bytes] = field(default_factory=dict)
 
 
 def shown_as_text(path: str) -> bool:
@@ -98,6 +103,7 @@ def page_of_trial(run: RunRef, summary: Summary, files: TrialFiles) -> Page:
         "grades": [_grade(grade, diff) for grade in files.grades],
         "sightings": [_sighting(one, diff) for one in trial.sightings or ()],
         "facts": plain(facts_said(trial, files.facts)) if files.facts else [],
+        "series": series_figure(files.series, files.session_patches),
         "change": plain(trial.change) if trial.change else None,
         "diff": diff_figure(diff, len(patch) - len(read)),
         **_shown_texts(files),
