@@ -80,7 +80,7 @@ def test_json_reads_well_as_a_diff() -> None:
     assert text.startswith('{\n  "grader": "checks",\n')
     assert list(json.loads(text)) == [
         *("grader", "version", "status", "accepted", "passed", "total"),
-        *("message", "checks", "log", "schema"),
+        *("message", "checks", "log", "schema", "judgement"),
     ]
 
 

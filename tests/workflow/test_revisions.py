@@ -6,8 +6,8 @@ import pytest
 from tests.recorded import a_configuration
 
 from trialbook.errors import UserError
-from trialbook.model.plan import TakenInstructions
 from trialbook.model.instructions import InstructionsFrom
+from trialbook.model.plan import TakenInstructions
 from trialbook.model.suite import Configuration, Suite
 from trialbook.workflow.revisions import Revisions, as_planned, at_revisions
 

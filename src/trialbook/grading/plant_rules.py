@@ -123,7 +123,7 @@ def other_inputs(reported: Mapping[str, str], siblings: Mapping[str, str]) -> Ru
     rule = PlantRule.INPUTS
     known = {_inputs(source): one for one, source in reported.items() if source}
     same = [one for one, source in siblings.items() if source and _inputs(source) in known]
-    missing = [one for one, source in (reported | siblings).items() if not source]
+    missing = [one for one, source in {**reported, **siblings}.items() if not source]
     if same:
         advice = "give each another input that goes through the same cause"
         reason = f"as the reported test: {', '.join(same[:_MOST])}"

@@ -60,7 +60,8 @@ def is_code(path: str) -> bool:
 
 
 def _texts(store: Store, tree: str) -> tuple[dict[str, str], str]:
-    found, read = {}, 0
+    found: dict[str, str] = {}
+    read = 0
     for path, entry in store.walk(tree):
         if entry.mode not in (0o100644, 0o100755):
             continue
