@@ -187,3 +187,18 @@ def test_the_history_is_the_agents_own_in_the_next_session(tmp_path: Path) -> No
         assert line in patch.splitlines(), line
     assert "error" not in patch
     git(ledger, "fsck", "--strict")
+
+
+def test_trouble_of_ours_in_a_later_session_is_no_result(tmp_path: Path) -> None:
+    # What the agent of the second session is to get goes while the first one works.
+    ledger = short_ledger(
+        tmp_path / "ledger",
+        core="printf 'def write' > rows.py; git add -A; git commit -qm one\n"
+        f"mv {tmp_path}/ledger/suites/story/driver/docs {tmp_path}/gone\n",
+    )
+    trialbook(ledger, "eval", "story", "--sandbox", "none", check=None)
+    found = ran(ledger)
+    assert found.record["outcome"] == "environment_failure"
+    assert "files that are not there" in found.record["reason"]
+    assert found.outcomes == ["accepted"]
+    assert found.text("sessions/1/change.patch")

@@ -56,8 +56,8 @@ class Findings:
     folder. ``secrets`` are the values, by name, that were laid into the home of each attempt.
     ``cut_short`` says that the run was stopped while it was open whether another attempt
     follows. ``trouble`` is what went wrong on our side, if anything did; ``sightings`` is None
-    until something looked for any. ``sessions`` are those of a series that are over, and
-    ``interrupted`` says that another one had begun. ``series`` is what was tried over all of them.
+    until something looked for any. ``sessions`` are those of a series that are over,
+    ``series`` is what was tried over all of them.
     """
 
     started: str
@@ -78,7 +78,6 @@ class Findings:
     cut_short: bool = False
     sightings: list[Sighting] | None = None
     sessions: list[DoneSession] = field(default_factory=list)
-    interrupted: bool = False
     series: SeriesRecord | None = None
     trouble: str | None = None
 

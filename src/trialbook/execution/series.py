@@ -140,7 +140,6 @@ class Series:
         setting, found = self.setting, self.found
         if last is not None:
             found.result = last.result
-            found.interrupted = True
             return
         if not self.done:
             return
