@@ -16,7 +16,7 @@ from typing import Any
 from trialbook.api import CallUsage, Denial, Event, EventKind, Usage, added
 from trialbook_agents.events import EventLog, output_of
 from trialbook_agents.jsonl import Records
-from trialbook_agents.shapes import Json, count, mapping, one_line, text, text_or_none
+from trialbook_agents.shapes import Json, count, mapping, one_line, text, text_or_none, without
 
 _KINDS = {
     "run_shell_command": EventKind.COMMAND,
@@ -209,7 +209,7 @@ def _usage_of(tokens: Json) -> Usage:
     return Usage(
         input_tokens=None
         if whole is None
-        else max(0, whole + (count(tokens.get("tool")) or 0) - read),
+        else without(whole + (count(tokens.get("tool")) or 0), read),
         cache_read_tokens=read,
         cache_write_tokens=0,
         output_tokens=None if output is None else output + (thoughts or 0),
@@ -224,7 +224,7 @@ def _usage_of_sums(sums: Json) -> Usage:
     if total is not None and whole is not None:
         output = max(output or 0, total - whole)
     return Usage(
-        input_tokens=None if whole is None else max(0, whole - read),
+        input_tokens=without(whole, read),
         cache_read_tokens=read,
         cache_write_tokens=0,
         output_tokens=output,
@@ -252,7 +252,12 @@ def _count_usage(run: GeminiRun, answers: Sequence[tuple[str, Usage]], turns: in
     else:
         run.by_model = {model: added(usages) for model, usages in by_call.items()}
     total = added(run.by_model.values())
-    about: dict[str, Any] = {"model_calls": len(answers), "turns": max(turns, 0)}
+    # No call was seen, and yet there may have been some: that is not known, and no 0.
+    unseen = not answers and (run.result is None or bool(total.output_tokens))
+    about: dict[str, Any] = {
+        "model_calls": None if unseen else len(answers),
+        "turns": None if unseen else max(turns, 0),
+    }
     run.usage = Usage(
         input_tokens=total.input_tokens,
         cache_read_tokens=total.cache_read_tokens,

@@ -266,8 +266,9 @@ def _count_usage(run: OpencodeRun, kept: list[OpencodeCall], printed: list[Openc
         cache_write_tokens=total.cache_write_tokens,
         output_tokens=total.output_tokens,
         reasoning_tokens=total.reasoning_tokens,
-        model_calls=number_of,
-        turns=run.steps,
+        # Nothing tells a run without a call from one whose calls were not seen.
+        model_calls=number_of or None,
+        turns=run.steps or None,
         cost_usd=money(cost) if told else None,
         basis=REPORTED if told else UNKNOWN,
     )

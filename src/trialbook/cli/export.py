@@ -16,6 +16,7 @@ from trialbook.formats.atif_export import to_atif
 from trialbook.formats.records import from_json
 from trialbook.model.runfiles import TRAJECTORY
 from trialbook.model.trajectory import Trajectory
+from trialbook.reporting.wording import number_of
 from trialbook.storage.files import write_atomic
 from trialbook.storage.reader import Reader, RunRef
 
@@ -64,7 +65,7 @@ def command(
         context.result(text)
         return
     write_atomic(output, f"{text}\n".encode())
-    context.say(f"wrote {output}: {len(made['steps'])} steps")
+    context.say(f"wrote {output}: {number_of(len(made['steps']), 'step')}")
 
 
 def _trial(reader: Reader, text: str) -> tuple[RunRef, str]:

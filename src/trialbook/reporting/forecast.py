@@ -130,6 +130,8 @@ def said(found: Forecast) -> Iterator[str]:
             f"{size}: expect to detect about {_points(planned)} points; smaller differences will "
             "come out inconclusive"
         )
+    elif found.tasks < _PAIR:
+        yield f"{size}: one task cannot show a difference beyond itself; add tasks"
     others = [f"{_points(row)} at {row.repetitions}" for row in found.power if not row.planned]
     if any(row.difference is not None for row in found.power if not row.planned):
         based = f"as run {found.pilot} varied" if found.pilot else "with variation as is common"

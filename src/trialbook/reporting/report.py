@@ -271,6 +271,9 @@ def _facts(results: RunResults) -> Iterator[str]:
         ("machine", prose(plan.runner.platform)),
         ("suite's digest", code(plan.suite_digest)),
     ]
+    if plan.held_out_opened:
+        opened = f"run {number_of(plan.held_out_opened, 'time')}, this one included"
+        facts.append(("held-out tasks", opened))
     yield table(["fact", "value"], (list(fact) for fact in facts))
     yield table(
         ["task", "starts from", "tree"],
