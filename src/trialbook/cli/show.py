@@ -246,8 +246,18 @@ def _trial_head(trial: Trial) -> Iterable[Part]:
         why += f", incident {trial.incident}" if trial.incident else ""
         rows.append(("replaces", f"{trial.replaces} ({why})"))
     rows.append(("cost", cost_said(trial)))
-    rows += [(f"{words(stage.name)}", duration(stage.seconds)) for stage in trial.stages]
+    rows += [(words(name), duration(seconds)) for name, seconds in _stages(trial)]
     yield facts(rows)
+
+
+def _stages(trial: Trial) -> Iterable[tuple[str, float]]:
+    """How long each stage took; in a series, in all sessions together."""
+    if not trial.sessions:
+        return [(stage.name, stage.seconds) for stage in trial.stages]
+    whole: dict[str, float] = {}
+    for stage in trial.stages:
+        whole[stage.name] = whole.get(stage.name, 0.0) + stage.seconds
+    return list(whole.items())
 
 
 def _attempts(trial: Trial) -> Iterable[Part]:
