@@ -11,7 +11,7 @@ from trialbook.api import Command, Ended, GraderStart
 from trialbook.errors import TrialbookError
 from trialbook.formats.junit import MOST_BYTES, ReportRefusedError, read_tests
 from trialbook.grading.tampering.look import is_test
-from trialbook.model.series_record import TestRuns
+from trialbook.model.series_record import TreeTests
 from trialbook.storage.files import fresh_folder, read_regular
 from trialbook.storage.repository import Store
 from trialbook.storage.trees import Edit, edit_tree, materialise, replace_with
@@ -55,7 +55,7 @@ def own_tests(store: Store, start: str, end: str) -> OwnTests:
 
 def run_own_tests(
     tests: OwnTests, store: Store, tree: str, *, start: GraderStart, python: str, work: Path
-) -> TestRuns:
+) -> TreeTests:
     """How these tests end on a tree."""
     try:
         laid = edit_tree(store, tree, dict(tests.edits))
@@ -63,12 +63,12 @@ def run_own_tests(
             materialise(store, laid, room / "tree")
             return _run(tests.files, room, tree, start=start, python=python)
     except TrialbookError as error:
-        return TestRuns(tree=tree, trouble=error.message[:_LONGEST])
+        return TreeTests(tree=tree, trouble=error.message[:_LONGEST])
 
 
 def _run(
     files: Sequence[str], room: Path, tree: str, *, start: GraderStart, python: str
-) -> TestRuns:
+) -> TreeTests:
     for name in ("home", "tmp", "output"):
         (room / name).mkdir()
     report = room / "output" / "report.xml"
@@ -99,11 +99,11 @@ def _run(
         why = f"pytest ended with status {result.exit_code} and reported nothing"
         if result.ended in _BROKE:
             why = "the tests did not end in time"
-        return TestRuns(tree=tree, trouble=why)
+        return TreeTests(tree=tree, trouble=why)
     try:
-        return TestRuns(tree=tree, tests=read_tests(data))
+        return TreeTests(tree=tree, tests=read_tests(data))
     except ReportRefusedError as error:
-        return TestRuns(tree=tree, trouble=str(error))
+        return TreeTests(tree=tree, trouble=str(error))
 
 
 def _of_tests(path: str) -> bool:

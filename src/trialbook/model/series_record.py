@@ -40,7 +40,7 @@ class PropertyAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TestRuns:
+class TreeTests:
     """How tests ended on one tree, by their ids: passed or not, or null where that is not known.
 
     ``trouble`` says why nothing is known, where nothing is.
@@ -56,8 +56,8 @@ class EarlierTests:
     """The private tests of an earlier session, before a repair and after it."""
 
     session: int
-    before: TestRuns
-    after: TestRuns
+    before: TreeTests
+    after: TreeTests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +79,8 @@ class RepairRecord:
     start: str
     end: str
     earlier: tuple[EarlierTests, ...] = ()
-    own_before: TestRuns | None = None
-    own_after: TestRuns | None = None
+    own_before: TreeTests | None = None
+    own_after: TreeTests | None = None
     keyed: tuple[str, ...] = ()
     in_component: tuple[str, ...] | None = None
     key_sha256: str | None = None

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from trialbook.model.series import Answer, Said, SessionPart
 from trialbook.model.series_questions import REPAIR
-from trialbook.model.series_record import RepairRecord, TestRuns
+from trialbook.model.series_record import RepairRecord, TreeTests
 from trialbook.reporting.series_files import SeriesFiles
 from trialbook.reporting.series_words import HintGiven, answered, some
 
@@ -84,17 +84,17 @@ def _own(repair: RepairRecord) -> Answer:
     return answered(REPAIR, name, Said.NO, some(_why_not(before, after)))
 
 
-def _before(test: str, before: TestRuns) -> str:
+def _before(test: str, before: TreeTests) -> str:
     how = "fails" if test in before.tests else "cannot be run"
     return f"{how} @{before.tree[:12]}"
 
 
-def _why_not(before: TestRuns, after: TestRuns) -> Iterable[str]:
+def _why_not(before: TreeTests, after: TreeTests) -> Iterable[str]:
     if not after.tests:
         yield f"no test was run @{after.tree[:12]}"
     for one, passed in after.tests.items():
         if passed is True:
-            yield f"{one} passes @{before.tree[:12]} already"
+            yield f"{one} does not fail @{before.tree[:12]}"
         else:
             yield f"{one} does not pass @{after.tree[:12]}"
 

@@ -10,7 +10,7 @@ from trialbook.execution.change import difference_of
 from trialbook.grading.grade import StartInSandbox, Subject, grade_artifacts
 from trialbook.model.grader_use import GraderUse
 from trialbook.model.series import Decision, SessionPlan
-from trialbook.model.series_record import PropertyAnswer, TestRuns
+from trialbook.model.series_record import PropertyAnswer, TreeTests
 from trialbook.model.suite import Limits, Task
 from trialbook.registry import Registry
 from trialbook.storage.repository import Store
@@ -55,14 +55,14 @@ class Bench:
         )
         return found
 
-    def tests(self, use: GraderUse | None, tree: str) -> TestRuns:
+    def tests(self, use: GraderUse | None, tree: str) -> TreeTests:
         """How the tests of a grader end on a tree."""
         if use is None:
-            return TestRuns(tree=tree, trouble="the session has no private tests")
+            return TreeTests(tree=tree, trouble="the session has no private tests")
         grade = self.grade(use, tree)
         if grade.status is GradeStatus.FAILED:
-            return TestRuns(tree=tree, trouble=grade.message[:_LONGEST])
-        return TestRuns(tree=tree, tests={one.id: one.passed for one in grade.checks})
+            return TreeTests(tree=tree, trouble=grade.message[:_LONGEST])
+        return TreeTests(tree=tree, tests={one.id: one.passed for one in grade.checks})
 
     def holds(
         self, decision: Decision, session: tuple[int, SessionPlan], at: int, tree: str

@@ -25,7 +25,7 @@ from trialbook.grading.tampering.look import text_of
 from trialbook.model.paths import path_to_text
 from trialbook.model.planting import PlantResult, PlantRule, RuleResult, RuleStatus
 from trialbook.model.series import Regression, RegressionKind, SessionPlan
-from trialbook.model.series_record import TestRuns
+from trialbook.model.series_record import TreeTests
 from trialbook.model.session import RepositoryState
 from trialbook.storage.files import read_regular
 from trialbook.workflow.bench import Bench
@@ -144,12 +144,12 @@ class _Check:
         own = self._project_tests(tree)
         return found | {f"project {one}": passed for one, passed in own.tests.items()}
 
-    def _project_tests(self, tree: str) -> TestRuns:
+    def _project_tests(self, tree: str) -> TreeTests:
         bench = self._bench
         empty = bench.store.add_tree([])
         every = own_tests(bench.store, empty, tree)
         if not every.files:
-            return TestRuns(tree=tree)
+            return TreeTests(tree=tree)
         return run_own_tests(
             OwnTests(files=every.files, edits={}),
             bench.store,
@@ -191,7 +191,7 @@ class _Check:
         return _broken(PlantRule.SIBLINGS, reason, "add tests with the same cause")
 
     def _broken_by(
-        self, rule: PlantRule, ids: Sequence[str], before: TestRuns, after: TestRuns
+        self, rule: PlantRule, ids: Sequence[str], before: TreeTests, after: TreeTests
     ) -> RuleResult:
         if trouble := before.trouble or after.trouble:
             return _unknown(rule, f"the private tests gave no result: {trouble}")

@@ -22,7 +22,7 @@ from trialbook.model.series_record import (
     RepairRecord,
     SeriesRecord,
     Stated,
-    TestRuns,
+    TreeTests,
 )
 from trialbook.model.session import SessionRecord
 from trialbook.storage.files import read_regular
@@ -53,7 +53,7 @@ class _Trial:
         self._plans = dict(enumerate(bench.task.sessions, 1))
         self._final = records[-1].end.tree if records else bench.baseline
         self._known: dict[tuple[str, str], PropertyAnswer] = {}
-        self._runs: dict[tuple[int, str], TestRuns] = {}
+        self._runs: dict[tuple[int, str], TreeTests] = {}
 
     def record(self) -> SeriesRecord:
         conflicts = {
@@ -116,7 +116,7 @@ class _Trial:
         lines = self._lines(start, end)
         key, digest = self._key(regression)
         own = own_tests(self._bench.store, start, end)
-        own_runs: list[TestRuns | None] = [None, None]
+        own_runs: list[TreeTests | None] = [None, None]
         if own.files:
             own_runs = [
                 run_own_tests(
@@ -131,7 +131,7 @@ class _Trial:
             ]
         elif own.others:
             why = f"pytest does not run {own.others[0]}"
-            own_runs = [TestRuns(tree=start, trouble=why), TestRuns(tree=end, trouble=why)]
+            own_runs = [TreeTests(tree=start, trouble=why), TreeTests(tree=end, trouble=why)]
         return RepairRecord(
             session=record.session,
             kind=regression.kind,
@@ -156,7 +156,7 @@ class _Trial:
             key_sha256=digest,
         )
 
-    def _tests(self, session: int, tree: str) -> TestRuns:
+    def _tests(self, session: int, tree: str) -> TreeTests:
         key = (session, tree)
         if key not in self._runs:
             self._runs[key] = self._bench.tests(self._plans[session].private, tree)
