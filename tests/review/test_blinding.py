@@ -22,6 +22,8 @@ HIDDEN = Hidden(
         Secret(text="swift", what="name of a configuration"),
         Secret(text="swift-2", what="name of a configuration"),
         Secret(text="Claude", what="name of an agent or its maker"),
+        Secret(text="cheap-first", what="name of a configuration"),
+        Secret(text="GPT", what="name of an agent or its maker"),
         Secret(text="/srv/book", what="path of the ledger"),
     ),
     paths=frozenset({"AGENTS.md"}),
@@ -48,6 +50,11 @@ def seen(data: bytes, brief: str = "Do it.") -> Material:
         ("swift-2 = 1", f"{GONE} = 1"),
         ("swift_run()", f"{GONE}_run()"),
         ("swiftly", "swiftly"),
+        ("class SwiftHelper:", f"class {GONE}Helper:"),
+        ("useSwift = CLAUDEClient()", f"use{GONE} = {GONE}Client()"),
+        ("claudeClient = gpt4o", f"{GONE}Client = {GONE}4o"),
+        ("cheap_first CheapFirst cheap first", f"{GONE} {GONE} {GONE}"),
+        ("cheapest_first", "cheapest_first"),
         ("open('/srv/book/x')", f"open('{GONE}/x')"),
         ("# Co-authored-by: A <a@b.c>", f"# {GONE}"),
         ("Generated with Anything at all", GONE),
@@ -73,6 +80,14 @@ def test_a_word_of_the_task_stays_and_that_is_said() -> None:
     for found in (seen(patch("swift"), "Be swift."), seen(patch("swift", before="def swift():"))):
         assert "+swift" in plain_diff(found.files)
         assert any("ordinary word of this task" in one for one in found.taken)
+
+
+def test_words_that_only_look_like_a_name_stay_and_the_name_itself_goes() -> None:
+    found = seen(patch("cheap first", "by cheap-first"), "Serve what is cheap first.")
+    assert [one.text for one in found.files[0].lines if one.kind == "added"] == [
+        "cheap first",
+        f"by {GONE}",
+    ]
 
 
 def test_what_was_there_before_the_change_is_left_as_it_is() -> None:

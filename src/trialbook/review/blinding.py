@@ -46,6 +46,11 @@ _TRAILER = re.compile(
     re.VERBOSE | re.IGNORECASE | re.MULTILINE,
 )
 _SHORTEST_PART = 3
+_PARTS = re.compile(r"[-_ ]+")
+_BETWEEN = "[-_ ]?"
+# Where a word begins and ends, also inside a name such as `useClaude`, `ClaudeHelper` and `gpt4o`.
+_BEGINS = r"(?:(?<![^\W_])|(?-i:(?<=[a-z0-9])(?=[A-Z])))"
+_ENDS = r"(?:(?![^\W_])|(?-i:(?<=[A-Za-z])(?=[0-9])|(?<=[a-z])(?=[A-Z])|(?=[A-Z][a-z])))"
 # Agents that are ways to run something: their names are words of any code, and tell nothing.
 _NO_NAMES = frozenset({"command", "replay"})
 
@@ -76,11 +81,16 @@ class Blinding:
 
     def __post_init__(self) -> None:
         for secret in sorted(self.secrets, key=lambda one: (-len(one.text), one.text)):
-            pattern = _pattern(secret.text)
-            if secret.what != PLACE and pattern.search(self.words):
-                self.kept.add(secret.what)
+            if secret.what == PLACE:
+                self._patterns.append((_pattern(secret.text), secret.what))
+                continue
+            # A name is also written `cheap_first` and `CheapFirst`; a task may use those as words.
+            for pattern in (_pattern(secret.text, _BETWEEN), _pattern(secret.text)):
+                if not pattern.search(self.words):
+                    self._patterns.append((pattern, secret.what))
+                    break
             else:
-                self._patterns.append((pattern, secret.what))
+                self.kept.add(secret.what)
 
     def text(self, text: str) -> str:
         """A text of an agent, or about what it did, without what tells who it was."""
@@ -204,8 +214,12 @@ def _add(found: dict[str, str], text: str | None, what: str) -> None:
         found[kept] = what
 
 
-def _pattern(text: str) -> re.Pattern[str]:
-    """The text as a word of its own, whatever its letters' case."""
+def _pattern(text: str, parts: str | None = None) -> re.Pattern[str]:
+    """The text as a word of its own or as a part of a name in code, whatever its letters' case.
+
+    ``parts`` is what may stand between its parts, as a pattern; None leaves them as they are.
+    """
     if len(text) < _SHORTEST_PART:
         return re.compile(rf"(?<!\w){re.escape(text)}(?!\w)", re.IGNORECASE)
-    return re.compile(rf"(?<![^\W_]){re.escape(text)}(?![^\W_])", re.IGNORECASE)
+    inner = re.escape(text) if parts is None else parts.join(map(re.escape, _PARTS.split(text)))
+    return re.compile(f"{_BEGINS}{inner}{_ENDS}", re.IGNORECASE)
