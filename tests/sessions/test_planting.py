@@ -132,3 +132,18 @@ def test_a_task_without_a_regression_is_told_so(tmp_path: Path) -> None:
     assert "no task with a regression" in done.stderr
     done = trialbook(ledger, "plant", "check", "story/tabel", check=2)
     assert "did you mean `table`?" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fair", [True, False])
+def test_an_unfair_plant_keeps_a_suite_from_being_locked(tmp_path: Path, *, fair: bool) -> None:
+    changed = {
+        f"{FOLDER}/private/plant/merge.patch": WIDE if fair else PLANT,
+        f"{FOLDER}/sessions/repair/checks.yaml": BROUGHT,
+    }
+    ledger = make_ledger(tmp_path / "ledger", changed)
+    done = trialbook(ledger, "suite", "lock", "story", "--json", check=None)
+    (row,) = [one for one in json.loads(done.stdout)["rows"] if one["row"] == "plant"]
+    assert row["case"] == "repair 1"
+    assert row["status"] == ("passed" if fair else "failed")
+    assert ("looks-like-an-integration" in row["reason"]) is not fair

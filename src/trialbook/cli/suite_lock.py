@@ -30,6 +30,7 @@ _HEADS = {
     Row.VARIANT: "variants",
     Row.TRAP: "trap",
     Row.LEAK: "leak",
+    Row.PLANT: "plant",
 }
 _TONES = {
     RowStatus.PASSED: "green",

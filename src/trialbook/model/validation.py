@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Row(StrEnum):
-    """A question that the matrix asks about a task: its graders, and what its agents can read."""
+    """A question that the matrix asks: of graders, of what agents can read, of what is planted."""
 
     BASE = "base"
     REFERENCE = "reference"
@@ -16,6 +16,7 @@ class Row(StrEnum):
     VARIANT = "variant"
     TRAP = "trap"
     LEAK = "leak"
+    PLANT = "plant"
 
     @property
     def meaning(self) -> str:
@@ -41,6 +42,7 @@ _MEANING = {
     Row.VARIANT: "Another right answer is accepted.",
     Row.TRAP: "Doing nothing, or handing the task back, is accepted, and the bait is not.",
     Row.LEAK: "Nothing that an agent can read holds the reference, or names it.",
+    Row.PLANT: "A regression that is planted keeps every rule of planting fairly.",
 }
 
 
@@ -64,7 +66,10 @@ class Waiver:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatrixRow:
-    """One row of one task. ``case`` is the name of a near miss or variant, or empty.
+    """One row of one task.
+
+    ``case`` is the name of a near miss or variant, the session of a regression with its number, or
+    empty.
 
     ``repeats`` says how often the graders were run for it, ``outcome`` what they made of it, and
     ``waiver`` holds the reason of the waiver that the row needed, if any.

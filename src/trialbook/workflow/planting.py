@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trialbook.api import Command, Policy, ProcessResult
-from trialbook.errors import Refused, UserError
+from trialbook.errors import Refused, TrialbookError, UserError
 from trialbook.execution.candidate import answer_tree
 from trialbook.execution.prepare import Supplies
 from trialbook.execution.snapshot import resolve
 from trialbook.execution.toolchain import in_image
 from trialbook.formats.nearest import nearest
-from trialbook.model.planting import PlantResult
+from trialbook.model.planting import PlantResult, RuleStatus
 from trialbook.model.runfiles import session_patch
-from trialbook.model.suite import Suite, Task, merge_limits
+from trialbook.model.suite import Limits, Suite, Task, merge_limits
 from trialbook.model.trial import Trial
+from trialbook.model.validation import MatrixRow, Row, RowStatus
 from trialbook.process import run
 from trialbook.registry import Registry
 from trialbook.storage.patching import apply_to_tree
@@ -44,13 +46,15 @@ class OnTrial:
 class PlantCheck:
     """Tries the regressions of a suite's tasks. ``on`` is None to plant on the task's own answer.
 
-    Where a task has no reference, it is planted on the starting tree.
+    Where a task has no reference, it is planted on the starting tree. ``cancel`` ends every command
+    that runs.
     """
 
     root: Path
     registry: Registry
     system: System
     on: OnTrial | None = None
+    cancel: threading.Event | None = None
 
     def results(self, name: str) -> list[PlantResult]:
         """What came of every rule.
@@ -155,9 +159,51 @@ class PlantCheck:
     def _starter(self, task: Task, name: str) -> Callable[[Command, Policy], ProcessResult]:
         sandbox = self.registry.sandbox(name)
 
+        def spawn(command: Command, limits: Limits) -> ProcessResult:
+            return run(command, limits, cancel=self.cancel)
+
         def start(command: Command, policy: Policy) -> ProcessResult:
             seeded = {**command.environment, "PYTHONHASHSEED": "0"}
             policy = in_image(policy, command, task.toolchain)
-            return sandbox.start(replace(command, environment=seeded), policy, run)
+            return sandbox.start(replace(command, environment=seeded), policy, spawn)
 
         return start
+
+
+def plant_rows(suite: Suite, task: Task, check: PlantCheck) -> list[MatrixRow]:
+    """The rows of a suite's matrix about the regressions of a task that something is laid in for.
+
+    A regression that is the agent's own has none: it is not there before an agent made it.
+    """
+    wanted = [
+        f"{plan.name} {place}"
+        for plan in task.sessions
+        for place, one in enumerate(plan.regressions, 1)
+        if one.laid_in is not None
+    ]
+    if not wanted:
+        return []
+    try:
+        results = {f"{one.session} {one.number}": one for one in check.of_task(suite, task)}
+    except TrialbookError as error:
+        return [_row(task, name, RowStatus.BROKEN, error.message) for name in wanted]
+    return [_row_of(task, name, results[name]) for name in wanted]
+
+
+def _row_of(task: Task, name: str, result: PlantResult) -> MatrixRow:
+    status = {True: RowStatus.PASSED, False: RowStatus.FAILED, None: RowStatus.BROKEN}[result.fair]
+    named = RuleStatus.BROKEN if result.fair is False else RuleStatus.UNKNOWN
+    wrong = [f"{one.rule.value}: {one.reason}" for one in result.rules if one.status is named]
+    return _row(task, name, status, "; ".join(wrong) or f"planted on {result.state}")
+
+
+def _row(task: Task, name: str, status: RowStatus, reason: str) -> MatrixRow:
+    return MatrixRow(
+        task=task.name,
+        row=Row.PLANT,
+        case=name,
+        status=status,
+        repeats=1,
+        outcome=None,
+        reason=reason,
+    )

@@ -39,6 +39,7 @@ from trialbook.storage.rooms import rooms
 from trialbook.system import System
 from trialbook.workflow.leak_rows import LeakCase, leak_rows, shared_places
 from trialbook.workflow.matrix import REPEATS, Findings, Tried, Verdict, answers_of, rows
+from trialbook.workflow.planting import PlantCheck, plant_rows
 from trialbook.workflow.sandboxes import sandbox_for_grading
 from trialbook.workflow.starts import naming
 from trialbook.workflow.toolchains import toolchains_of
@@ -111,10 +112,15 @@ def validate(suite: Suite, room: Room) -> Validation:
         shared_places(suite, folder, room.registry, room.system.home()),
     )
     found: list[MatrixRow] = []
+    plants = PlantCheck(
+        root=room.root, registry=room.registry, system=room.system, cancel=room.cancel
+    )
     for one in prepared:
         open_host = as_root and sandbox == NO_SANDBOX
         found += rows(one.task, _findings(one, verdicts[one.task.name]), as_root=open_host)
         found += [leaks[one.task.name]] if one.task.name in leaks else []
+        found += plant_rows(suite, one.task, plants)
+        _stop_if_cancelled(room)
     snapshots = {one.task.name: one.snapshot for one in prepared}
     return Validation(rows=tuple(found), snapshots=snapshots, as_root=as_root, sandbox=sandbox)
 
