@@ -107,11 +107,25 @@ def file_reply(result: AgentResult, path: Path, what: str) -> JudgeReply:
     if not data.strip():
         return JudgeReply(result=result, missing=f"{what} is empty")
     try:
-        return JudgeReply(result=result, answer=json.loads(data.decode()))
+        return JudgeReply(result=result, answer=_value(data))
     except (ValueError, RecursionError) as error:
         return JudgeReply(
             result=result, said=_decoded(data), missing=f"{what} is not JSON: {error}"[:300]
         )
+
+
+def _value(data: bytes) -> Any:  # noqa: ANN401 - any JSON value
+    """The JSON value of some bytes; one that gives a key twice has said two things."""
+
+    def mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"it has the key {twice[:40]!r} twice")
+        return found
+
+    return json.loads(data.decode(), object_pairs_hook=mapping)
 
 
 def cut_off(result: AgentResult) -> bool:

@@ -96,6 +96,7 @@ def test_a_judge_is_shown_brief_diff_and_rubric_and_nothing_of_who_did_it(
         ("print('I would merge it.'); sys.exit()", "not JSON"),
         ("sys.exit()", "empty"),
         ("print('{' * 100_000); sys.exit()", "not JSON"),
+        ('print(\'{"verdict": "REJECT", "verdict": "MERGE"}\'); sys.exit()', "'verdict' twice"),
         ("print('[' * 200_000 + ']' * 200_000); sys.exit()", "not JSON"),
         ("sys.stdout.buffer.write(b'\\xff\\xfe'); sys.exit()", "not JSON"),
         ("sys.exit(3)", "status 3"),
