@@ -87,10 +87,14 @@ AGENTS = "suites/mini/instructions/AGENTS.md"
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Path:
-    folder = tmp_path / "ledger"
+    return round_ledger(tmp_path / "ledger", SUITE)
+
+
+def round_ledger(folder: Path, suite_text: str) -> Path:
+    """A ledger with one task that two configurations do, one as people want it."""
     suite = "suites/mini"
     files = {
-        f"{suite}/suite.yaml": SUITE,
+        f"{suite}/suite.yaml": suite_text,
         f"{suite}/tasks/grow/task.yaml": TASK,
         f"{suite}/tasks/grow/brief.md": "Make x larger.\n",
         f"{suite}/tasks/grow/checks.yaml": CHECKS,
@@ -133,9 +137,9 @@ def test_a_whole_round_with_a_judge(
     assert len(early["drawn"]["waiting"]) == 20
     assert "sealed" in trialbook(ledger, "agreement", run, check=2).stderr
 
-    _review(ledger, tmp_path, monkeypatch)
+    review_all(ledger, tmp_path, monkeypatch, REVIEW, packets=22)
     trialbook(ledger, "verify")
-    _settle(ledger, run, tmp_path, monkeypatch)
+    settle(ledger, run, tmp_path, monkeypatch)
     trialbook(ledger, "verify")
     outcomes = [slot["outcome"] for slot in said(ledger, "show", run)["slots"]]
     assert (outcomes.count("accepted"), outcomes.count("rejected")) == (10, 10)
@@ -155,20 +159,24 @@ def test_a_whole_round_with_a_judge(
     trialbook(ledger, "site", "build")
 
 
-def _review(ledger: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def review_all(
+    ledger: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, script: str, *, packets: int
+) -> None:
+    """Two reviewers answer every packet, by a script instead of an editor."""
     top = str(Path(__file__).resolve().parents[2])
-    monkeypatch.setenv("EDITOR", editor(folder, "reviewing.py", REVIEW.format(top=top)))
+    monkeypatch.setenv("EDITOR", editor(folder, "reviewing.py", script.format(top=top)))
     for name in ("ann", "ben"):
         monkeypatch.setenv("WHO", name)
         guess = ("--guess", "slow-hare" if name == "ann" else "unknown")
         said = [
             trialbook(ledger, "review", "next", "--reviewer", name, *guess).stdout
-            for _ in range(22)
+            for _ in range(packets)
         ]
         assert "left     nothing" in said[-1]
 
 
-def _settle(ledger: Path, run: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def settle(ledger: Path, run: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reviewers settle the one change that they differ on."""
     top = str(Path(__file__).resolve().parents[2])
     monkeypatch.setenv("EDITOR", editor(folder, "settling.py", SETTLE.format(top=top)))
     done = trialbook(ledger, "reconcile", run)
