@@ -103,10 +103,19 @@ class TrialRunner:
             assert found.change is not None  # noqa: S101 - see `to_be_judged`
             with found.stage("grade", self.system), fresh_folder(Path(spec.work)) as work:
                 found.grades = self.grade(setting.subject(spec, found.change, work))
-        if found.sessions and found.change is not None and not setting.is_stopped():
+        self._look_back(setting, found)
+
+    def _look_back(self, setting: Setting, found: Findings) -> None:
+        """Find out over a whole series what can be; nothing stands for a part of it."""
+        spec = setting.spec
+        if not found.sessions or found.change is None:
+            return
+        if not setting.is_stopped():
             records = [one.record for one in found.sessions]
             with found.stage("look back", self.system), fresh_folder(Path(spec.work)) as work:
                 found.series = self.try_series(setting.subject(spec, found.change, work), records)
+        if setting.is_stopped():
+            found.series, found.cut_short = None, True
 
     def _one_session(self, setting: Setting, room: Room, found: Findings) -> None:
         """The attempts of an ordinary task."""

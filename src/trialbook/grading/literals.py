@@ -17,6 +17,7 @@ _BRANCH = re.compile(
 )
 _LEAST = 3
 _MOST = 20
+_LONGEST = 1_000
 _DULL = frozenset({"utf-8", "__main__", "True", "False", "None", "test", "name", "data"})
 
 
@@ -57,7 +58,8 @@ def keyed_lines(
     }
     places = []
     for path, lines in sorted(added.items()):
-        for number, line in lines:
+        for number, whole in lines:
+            line = whole[:_LONGEST]
             code = not _COMMENT.match(line) and _BRANCH.search(line)
             if code and any(_holds(line, form) for form in forms):
                 places.append(f"{path}:{number}")
@@ -67,7 +69,7 @@ def keyed_lines(
 def _of_tests(source: str, names: Sequence[str]) -> Iterator[str]:
     try:
         tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef) and function.name in names:

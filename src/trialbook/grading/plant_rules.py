@@ -146,7 +146,7 @@ def source_of(test: str, files: Mapping[str, str]) -> str:
     wanted, _, case = name.partition("[")
     try:
         tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name == wanted:
@@ -160,7 +160,7 @@ def _inputs(source: str) -> tuple[str, ...]:
     body, _, case = source.rpartition("\n[")
     try:
         tree = ast.parse(body)
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return (source,)
     found = [repr(one.value) for one in ast.walk(tree) if isinstance(one, ast.Constant)]
     return (*sorted(found), case)

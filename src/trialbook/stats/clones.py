@@ -17,6 +17,7 @@ _LEAST_TOKENS = 20
 _MOST_LINES = 200_000
 _MOST_PLACES = 50  # of one and the same window: beyond that it is a pattern of the format
 _MOST_CLONES = 50
+_LONGEST = 1_000  # of a line that is looked at
 _TOKEN = re.compile(
     r"""(?P<comment>\#.*|//.*|/\*.*?\*/)"""
     r"""|(?P<kept>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\w+|[^\w\s])"""
@@ -91,7 +92,7 @@ def cloned_share(found: Sequence[Clone], added: Mapping[str, frozenset[int]]) ->
 def _lines(path: str, text: str) -> Iterator[_Line]:
     """The lines that say something. Imports do not: they are alike everywhere."""
     for number, line in enumerate(text.split("\n"), 1):
-        tokens = tuple(match["kept"] for match in _TOKEN.finditer(line) if match["kept"])
+        tokens = tuple(match["kept"] for match in _TOKEN.finditer(line[:_LONGEST]) if match["kept"])
         says = any(token[0].isalnum() or token[0] in "_\"'" for token in tokens)
         if says and not _IMPORT.match(line.strip()):
             yield _Line(path, number, tokens)

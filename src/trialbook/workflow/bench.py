@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from trialbook.api import Check, Grade, GradeStatus
@@ -36,9 +36,16 @@ class Bench:
     work: Path
     python: str
     limits: Limits
+    _known: dict[tuple[str, str, str], Grade] = field(default_factory=dict)
 
     def grade(self, use: GraderUse, tree: str) -> Grade:
-        """What one grader says of a tree."""
+        """What one grader says of a tree; it is asked once."""
+        key = (use.grader, repr(sorted(use.parameters.items())), tree)
+        if key not in self._known:
+            self._known[key] = self._grade(use, tree)
+        return self._known[key]
+
+    def _grade(self, use: GraderUse, tree: str) -> Grade:
         patch, changed = difference_of(self.store, self.baseline, tree, work=self.work)
         subject = Subject(
             task=replace(self.task, graders=(use,)),
