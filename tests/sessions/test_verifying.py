@@ -162,3 +162,28 @@ def test_an_honest_series_verifies(
     monkeypatch.setenv("TRIALBOOK_CACHE", str(tmp_path / "empty"))
     shutil.copytree(honest / "ledger", tmp_path / "ledger", symlinks=True)
     assert "nothing is wrong" in trialbook(tmp_path / "ledger", "verify").stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda one: one["properties"][0].update(tree="0" * 40), "did not leave"),
+        (lambda one: one["properties"].pop(), "not every decision was asked for"),
+        (lambda one: one.update(repair=None), "it has no repair"),
+        (lambda one: one["repair"].update(end="0" * 40), "other trees than the session"),
+    ],
+)
+def test_what_was_tried_over_a_series_has_to_be_of_its_sessions(
+    honest: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[Record], None],
+    told: str,
+) -> None:
+    def tampered(trial: Path) -> None:
+        tried = json.loads((trial / "series.json").read_text())
+        change(tried)
+        write(trial / "series.json", tried)
+
+    assert told in faults(honest, tmp_path, monkeypatch, tampered)

@@ -11,6 +11,7 @@ from trialbook.model.outcome import Outcome
 from trialbook.model.plan import Plan, PlannedTask
 from trialbook.model.runfiles import (
     PATCH,
+    SERIES,
     SESSIONS,
     TRIAL,
     attempt_folder,
@@ -22,6 +23,7 @@ from trialbook.model.runfiles import (
     session_patch,
 )
 from trialbook.model.series import CONTINUE
+from trialbook.model.series_record import SeriesRecord
 from trialbook.model.session import Handover, SessionRecord
 from trialbook.model.trial import Trial
 from trialbook.model.usage import Usage, added
@@ -29,6 +31,7 @@ from trialbook.verify.codes import Code
 from trialbook.verify.findings import Findings
 from trialbook.verify.reading import read_record
 from trialbook.verify.rules import NotHere, Rules
+from trialbook.verify.series import series_faults
 
 # A trial that ended so may have ended before its last session.
 _CUT_SHORT = frozenset(
@@ -148,6 +151,16 @@ class SessionFiles:
             before = one
         self._strays()
         self._patches()
+        self._series()
+
+    def _series(self) -> None:
+        """What was tried over all sessions speaks of the trees that they left."""
+        data = self.contents.get(SERIES)
+        if data is None:
+            return
+        tried = read_record(SeriesRecord, data, f"{self.folder}/{SERIES}", self.findings)
+        for detail in series_faults(self.trial, tried) if tried is not None else ():
+            self._fault(detail, SERIES)
 
     def _handover(self, one: SessionRecord, before: SessionRecord | None) -> None:
         """A session began with what the one before left, or with what was planted on top."""
