@@ -94,6 +94,18 @@ def test_sixty_labels_with_enough_repeats_make_a_judge_gating_for_ninety_days(
     assert "91 days ago; needed is at most 90" in late.because
     # Before it was made, nobody knew of it.
     assert trusted(root, now - timedelta(days=1)).level is TrustLevel.UNCALIBRATED
+    # Another note and another seed are another record, and nothing was compared anew.
+    later = System(now=lambda: now + timedelta(days=91))
+    notes = {record.numbers.disagreements[0]: "Looked at once more."}
+    renewed = compare(root, system=later, notes=notes, seed="another")
+    assert renewed.commit is not None
+    late = trusted(root, now + timedelta(days=91, hours=1))
+    assert late.level is TrustLevel.ADVISORY
+    assert "91 days ago; needed is at most 90" in late.because
+    # With new labels, something was.
+    add_run(root, cases((1, 1), (1, 1)), the_plan(2, "20261105-080000-bbbb"))
+    assert compare(root, system=later, seed="another").commit is not None
+    assert trusted(root, now + timedelta(days=91, hours=1)).level is TrustLevel.GATING
 
 
 @pytest.mark.slow

@@ -108,7 +108,8 @@ def _show(context: Context, done: JudgedRun) -> None:
     context.result(f"judge     {ready.judge.name} ({model}), {ready.identity.short}")
     context.result(f"trust     {done.trusted.level.value}: {done.trusted.because}")
     if not allows(done.trusted.level, JudgeUse.ACCEPTANCE):
-        context.result("          its verdicts are opinions, and decide nothing")
+        kind = "advice" if allows(done.trusted.level, JudgeUse.CORRECTED_RATE) else "opinions"
+        context.result(f"          its verdicts are {kind}, and decide nothing")
     for line in _disclosed(done):
         context.result(line)
     for trial in regrade.trials if done.commit is not None else ():

@@ -7,10 +7,11 @@ is not committed counts for nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from trialbook.model.calibration import Calibration
+from trialbook.model.calibration import Calibration, Cited
 from trialbook.model.judgement import JudgeIdentity, Trusted
 from trialbook.model.ledgerfiles import calibration_path
 from trialbook.model.trust import TrustLevel
@@ -47,9 +48,26 @@ def trust_of(
     if problem := _problem(root, reader, newest):
         because = f"the calibration {newest.id} does not hold: {problem}"
         return Trusted(calibration=newest.id, because=because)
-    age = (now - parse_timestamp(newest.created)) / timedelta(days=1)
+    age = (now - parse_timestamp(_compared_at(mine))) / timedelta(days=1)
     earned = trust_at(newest.judged, newest.labels, age)
     return Trusted(level=earned.level, calibration=newest.id, because=_because(newest, earned))
+
+
+def _compared_at(mine: Sequence[Calibration]) -> str:
+    """When the last of some records was compared: when all that it rests on was first on record.
+
+    Noting something, or drawing the same labels with another seed, compares nothing anew.
+    """
+    wanted = _evidence(mine[-1])
+    return next(one.created for one in mine if wanted <= _evidence(one))
+
+
+def _evidence(record: Calibration) -> frozenset[tuple[Cited, ...]]:
+    """What people and judge said of every labelled change, by the files that hold it."""
+    grades = {one.trial: one.grades for one in record.judged}
+    return frozenset(
+        (*grades.get(one.trial, ()), *one.reviews, *one.reconciliations) for one in record.labels
+    )
 
 
 def _problem(root: Path, reader: Reader, record: Calibration) -> str:
