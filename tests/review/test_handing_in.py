@@ -126,7 +126,13 @@ def test_without_an_editor_the_packet_is_written_and_handed_in_as_a_file(
     text = filled(form.read_text())
     form.write_text(text)
     trialbook(root, "review", "check", str(form))
+    # Nobody saw how long that took, and it is not taken for no time at all.
+    done = trialbook(root, "review", "submit", str(form), check=2)
+    assert "write how many minutes it took you" in done.stderr
+    assert form.read_text() == text
+    form.write_text(text.replace("minutes:", "minutes: 7"))
     answer = json.loads(trialbook(root, "review", "submit", str(form), "--json").stdout)
+    assert "minutes: 7" in git(root, "show", "HEAD")
     assert answer["left"] == 2
     assert answer["sealed"] is True
     assert not form.exists()

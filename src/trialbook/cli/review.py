@@ -122,6 +122,8 @@ def submit(
     if checked.problems:
         raise UserError(problems=checked.problems, hint=f"what you wrote is in {file}")
     opened = desk.draft_of(file)
+    if opened is not None:
+        opened.draft.need_minutes()
     asked = _guess(checked, guess, sure)
     if opened is not None:
         done = desk.hand_in(opened, asked)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from trialbook.errors import EnvironmentProblem
-from trialbook.formats.authored import parse_document
+from trialbook.errors import EnvironmentProblem, UserError
+from trialbook.formats.authored import parse_document, read_text
 from trialbook.formats.editing import edit_text
 from trialbook.formats.records import RecordError, from_json, to_json
 from trialbook.model.review import Guess
@@ -105,6 +105,22 @@ class Draft:
         """Minutes in which the editor was open, to a tenth."""
         sitting = self._sitting()
         return round((sitting.seconds + self._unfinished(sitting)) / _SECONDS, 1)
+
+    def need_minutes(self) -> None:
+        """Hold it back if nobody can know how long it took: no editor was timed, and it is silent.
+
+        Raises:
+            UserError: that is so.
+        """
+        text, _ = read_text(self.form, str(self.form))
+        document, _ = parse_document(text or "", str(self.form))
+        if document is None or read_regular(self.folder / _STATE) is not None:
+            return
+        if document.data.get("minutes") is None:
+            at = ("minutes",) if "minutes" in document.data else ()
+            message = "`minutes` is empty, and no editor was opened here whose time is known"
+            hint = "write how many minutes it took you"
+            raise UserError(problems=[document.problem(at, message, hint)])
 
     def finished(self, text: str, guess: Guess | None) -> str:
         """What goes into the ledger: without our comments, with what is filled in at the end.
