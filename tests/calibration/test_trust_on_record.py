@@ -153,11 +153,23 @@ def test_a_record_that_the_ledger_does_not_bear_out_is_a_fault_and_lets_nobody_d
     assert "does not hold" in found.because
 
 
-def test_a_record_with_a_time_that_is_none_is_passed_over(tmp_path: Path) -> None:
+def test_a_record_that_is_younger_than_its_commit_lengthens_no_trust(tmp_path: Path) -> None:
+    root = compared_ledger(tmp_path, cases((8, 8), (8, 8)))
+    record = compare(root).record
+    assert record is not None
+    later = datetime.now(UTC) + timedelta(days=60)
+    forged(root, replace(record, created=timestamp(later)))
+    assert set(faults(root)) == {Code.CALIBRATION_DIFFERS}
+    found = trust_of(root, reader_of(root), IDENTITY, "merge@1", later + timedelta(days=1))
+    assert "the commit that added it is older" in found.because
+
+
+@pytest.mark.parametrize("said", ["tomorrow", "2026-19-39T29:59:59.000Z"])
+def test_a_record_with_a_time_that_is_none_is_passed_over(tmp_path: Path, said: str) -> None:
     root = compared_ledger(tmp_path, cases((2, 2), (2, 2)))
     record = compare(root).record
     assert record is not None
-    forged(root, replace(record, created="tomorrow"))
+    forged(root, replace(record, created=said))
     assert trusted(root).calibration == record.id
 
 

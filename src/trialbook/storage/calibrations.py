@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from hashlib import sha256 as hash_of
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -39,7 +40,9 @@ from trialbook.storage.files import read_regular
 from trialbook.storage.reader import Reader, RunRef
 from trialbook.storage.reviews import RunReviews
 from trialbook.storage.rubrics import rubric_of, rubric_path
+from trialbook.system import parse_timestamp
 
+_CLOCKS_APART = 3600
 _TIME = re.compile(r"[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]\.[0-9]{3}Z")
 
 NO_VERDICT = "none"
@@ -82,7 +85,7 @@ def calibrations(reader: Reader, rubric: str) -> tuple[Calibration, ...]:
         except RecordError:
             continue  # Verification says so; it lets nobody do anything.
         placed = record.rubric == rubric and calibration_path(rubric, record.id) == path
-        if placed and _TIME.fullmatch(record.created):
+        if placed and _made(record) is not None:
             found.append(record)
     return tuple(sorted(found, key=_when))
 
@@ -195,6 +198,9 @@ def calibration_faults(root: Path, reader: Reader, record: Calibration) -> list[
         return [f"there is no {record.rubric} with sha256 {record.rubric_sha256}"]
     if {record.judge, record.identity.sha256} != {identity_digest(record.identity)}:
         return ["its digest of the judge is not that of what it says of the judge"]
+    made = _made(record)
+    if made is None or made.timestamp() > reader.committed() + _CLOCKS_APART:
+        return ["it was not made when it says: the commit that added it is older"]
     notes = {one.trial: one.note for one in record.labels if one.note is not None}
     drawn = replace(record.drawn, waiting=(), at_random=False)
     try:
@@ -341,6 +347,14 @@ def _place(seed: str, trial: str) -> str:
 
 def _when(record: Calibration) -> tuple[str, str]:
     return record.created, record.id
+
+
+def _made(record: Calibration) -> datetime | None:
+    """When a record says that it was made; None if that is no time."""
+    try:
+        return parse_timestamp(record.created) if _TIME.fullmatch(record.created) else None
+    except ValueError:
+        return None
 
 
 def _without_words(numbers: Numbers) -> Numbers:

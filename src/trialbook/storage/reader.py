@@ -244,6 +244,10 @@ class Reader:
         found = additions(self._store, self.head, where) if self.head else {}
         return found.get(os.fsencode(name))
 
+    def committed(self) -> float:
+        """When the commit was made that this is the ledger at, in seconds since 1970."""
+        return self._store.commit(self.head).seconds
+
     def resolve(self, text: str) -> RunRef | tuple[RunRef, str]:
         """What an argument RUN or TRIAL means.
 
