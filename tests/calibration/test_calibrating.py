@@ -104,7 +104,8 @@ def test_sixty_labels_with_enough_repeats_make_a_judge_gating_for_ninety_days(
     assert "91 days ago; needed is at most 90" in late.because
     # With new labels, something was.
     add_run(root, cases((1, 1), (1, 1)), the_plan(2, "20261105-080000-bbbb"))
-    assert compare(root, system=later, seed="another").commit is not None
+    after = System(now=lambda: now + timedelta(days=91, minutes=1))
+    assert compare(root, system=after, seed="another").commit is not None
     assert trusted(root, now + timedelta(days=91, hours=1)).level is TrustLevel.GATING
 
 
