@@ -136,6 +136,14 @@ def test_answers_are_given_once_and_the_way_comes_last(ledger: Path) -> None:
     packet = "\n".join(one.read_text() for one in folder.iterdir())
     assert "steady" not in packet
     assert "cause: >-" not in packet
+    told = (folder / "sessions.txt").read_text()
+    for part in (
+        "== session 4: repair",
+        "merged before it began",
+        "  worklog/logfiles.py",
+        "commit: ",
+    ):
+        assert part in told
     form = folder / "review.yaml"
     form.write_text(filled(form.read_text(), answered))
     done = trialbook(ledger, "series", "answer", str(form), check=2)

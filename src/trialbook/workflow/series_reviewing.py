@@ -11,16 +11,23 @@ from typing import Any
 
 from trialbook.errors import UserError
 from trialbook.formats.authored import parse_document, read_text
+from trialbook.formats.diff import parse_diff
 from trialbook.model.digest import sha256
 from trialbook.model.plan import Plan
 from trialbook.model.review import Review
 from trialbook.model.rubric import Rubric
-from trialbook.model.runfiles import PATCH, attempt_folder
-from trialbook.model.series_questions import MAINTAINABILITY, SERIES_RUBRICS, TRAJECTORY
+from trialbook.model.runfiles import PATCH, attempt_folder, notes_patch
+from trialbook.model.series_questions import (
+    CONTINUITY,
+    MAINTAINABILITY,
+    REPAIR,
+    SERIES_RUBRICS,
+    TRAJECTORY,
+)
 from trialbook.model.trial import Trial
 from trialbook.registry import Registry
 from trialbook.reporting.series_files import SeriesFiles, load_series
-from trialbook.review.blinding import private_paths, secrets_of
+from trialbook.review.blinding import Blinding, private_paths, secrets_of, words_of
 from trialbook.review.checking import Expected, check_review
 from trialbook.review.form import FormHead, form
 from trialbook.review.packet import Hidden, Material, blinded
@@ -36,7 +43,12 @@ from trialbook.workflow.review_drafts import BRIEF, CHANGE, FORM, PAGE, complete
 from trialbook.workflow.reviewers import check_reviewer
 
 TRAJECTORY_TEXT = "trajectory.txt"
-_BESIDE = f"What is to be judged is beside this file: {PAGE}, or {BRIEF} and {CHANGE}."
+SESSIONS_TEXT = "sessions.txt"
+_BESIDE = (
+    f"What is to be judged is beside this file: {PAGE}, or {BRIEF} and {CHANGE}. "
+    f"What came about in which session is in {SESSIONS_TEXT}."
+)
+_ASK_WHAT_IS_SAID = frozenset({CONTINUITY, REPAIR})
 _DIGITS = 12
 _SEPARATOR = "\x1f"
 _LONGEST = 2_000
@@ -122,10 +134,14 @@ class SeriesDesk:
             CHANGE: plain_diff(material.files).encode("utf-8", "backslashreplace"),
             FORM: form(head, rubric, _BESIDE).encode(),
         }
-        if packet.rubric == TRAJECTORY:
-            found = load_series(self.reader, packet.run, self._plan(packet.run), packet.trial)
-            text = "\n".join(_events(found)) if found is not None else ""
-            files[TRAJECTORY_TEXT] = f"{text}\n".encode("utf-8", "backslashreplace")
+        found = load_series(self.reader, packet.run, self._plan(packet.run), packet.trial)
+        blinding = self._blinding(packet, material)
+        texts = {} if found is None else {SESSIONS_TEXT: self._sessions(packet, found, blinding)}
+        if found is not None and packet.rubric == TRAJECTORY:
+            texts[TRAJECTORY_TEXT] = _events(found)
+        for name, lines in texts.items():
+            text = blinding.text("\n".join(lines))
+            files[name] = f"{text}\n".encode("utf-8", "backslashreplace")
         return files
 
     def material(self, packet: SeriesPacket) -> Material:
@@ -136,12 +152,38 @@ class SeriesDesk:
             path = f"{trial.path}/{attempt_folder(one.session, 1)}/prompt.md"
             text = (self.reader.file(packet.run, path) or b"").decode("utf-8", "replace")
             briefs.append(f"# Session {one.session}: {one.name}\n\n{text.strip()}\n")
-        places = (str(self.root.resolve()), str(self.system.cache_folder()))
-        trials = self.reader.trials(packet.run)
-        secrets = secrets_of(plan, trials, places, self.ledger.identity.name)
-        hidden = Hidden(secrets=tuple(secrets), paths=private_paths(plan))
         patch = self.reader.file(packet.run, f"{trial.path}/{PATCH}") or b""
-        return blinded("\n".join(briefs), patch, (), (), hidden)
+        return blinded("\n".join(briefs), patch, (), (), self._hidden(plan, packet.run))
+
+    def _hidden(self, plan: Plan, run: RunRef) -> Hidden:
+        places = (str(self.root.resolve()), str(self.system.cache_folder()))
+        secrets = secrets_of(plan, self.reader.trials(run), places, self.ledger.identity.name)
+        return Hidden(secrets=tuple(secrets), paths=private_paths(plan))
+
+    def _blinding(self, packet: SeriesPacket, material: Material) -> Blinding:
+        """What takes the same out of other texts as is not in the brief and the change."""
+        hidden = self._hidden(self._plan(packet.run), packet.run)
+        words = words_of(material.brief, material.files, hidden.paths)
+        return Blinding(secrets=hidden.secrets, words=words, private=hidden.paths)
+
+    def _sessions(
+        self, packet: SeriesPacket, files: SeriesFiles, blinding: Blinding
+    ) -> Iterator[str]:
+        """What the whole change does not tell: what was laid in, commits, notes by session."""
+        for one in packet.trial.sessions:
+            yield f"== session {one.session}: {one.name}"
+            if one.session in files.planted:
+                yield "laid in before it began, and not written in it:"
+                yield from (f"  {path}" for path in sorted(files.planted[one.session].paths))
+            if packet.rubric not in _ASK_WHAT_IS_SAID:
+                continue
+            known = {commit.id for commit in one.start.commits}
+            for commit in one.end.commits:
+                if commit.id not in known:
+                    yield f"commit: {commit.subject}"
+            path = f"{packet.trial.path}/{notes_patch(one.session)}"
+            patch = self.reader.file(packet.run, path) or b""
+            yield plain_diff(blinding.diff(parse_diff(patch)))
 
     def rubric(self, name: str) -> Rubric:
         """The newest version of a rubric in the ledger.
