@@ -195,3 +195,5 @@ def test_what_each_session_asked_of_the_network_is_on_record(tmp_path: Path) -> 
     assert (first.count("one.test"), second.count("two.test")) == (1, 2)
     assert found.text("egress.jsonl") == first + second
     assert found.things(2)["the rest of the host"] == "cleared"
+    # Nobody counts what is left over inside; all of it ends with the sandbox.
+    assert found.things(2)["processes"] == "cleared"

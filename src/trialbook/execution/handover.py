@@ -129,6 +129,12 @@ def _processes(before: Sequence[DoneSession]) -> Thing:
     ends = [one.process for done in before for one in done.attempts]
     counts = [None if end is None else end.leftover_processes for end in ends]
     known = [count for count in counts if count is not None]
+    ran = [done for done in before if done.attempts]
+    if len(known) < len(counts) and all(
+        done.isolation is not None and done.isolation.isolated for done in ran
+    ):
+        checked = "each ran inside a sandbox, which ended with everything in it"
+        return Thing(thing="processes", state=HandedOver.CLEARED, checked=checked)
     if len(known) < len(counts):
         checked = "of some processes it is not known whether they left others behind"
         return Thing(thing="processes", state=HandedOver.UNKNOWN, checked=checked)
