@@ -126,6 +126,8 @@ def test_what_passed_before_the_repair_still_passes_or_is_lost() -> None:
     says(view(), name, YES, "session 1: 1 tests still pass")
     says(earlier(runs(3, d__a=True), runs(4, d__a=False)), name, NO, "session 2: d::a@")
     says(earlier(runs(3, d__a=True), runs(4)), name, NO, "d::a@")
+    # What is neither passed nor failed, one that was skipped say, is no loss.
+    says(earlier(runs(3, d__a=True), runs(4, d__a=None)), name, UNKNOWN, "d::a@")
     # What the session before had broken is none of the repair's.
     says(earlier(runs(3, d__a=False), runs(4, d__a=False)), name, YES, "0 tests")
     trouble = TreeTests(tree="0" * 40, trouble="the grader broke")

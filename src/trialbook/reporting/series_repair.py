@@ -112,7 +112,10 @@ def _earlier(repair: RepairRecord) -> Answer:
             continue
         passed = [test for test, ok in one.before.tests.items() if ok is True]
         after = one.after.tests
-        lost += [f"{where}: {test}@{one.after.tree[:12]}" for test in passed if not after.get(test)]
+        at = f"@{one.after.tree[:12]}"
+        lost += [f"{where}: {test}{at}" for test in passed if after.get(test, False) is False]
+        untold = [test for test in passed if after.get(test, False) is None]
+        unknown += [f"{where}: {test}{at} is not known" for test in untold]
         kept.append(f"{where}: {len(passed)} tests still pass @{one.after.tree[:12]}")
     if lost:
         return answered(REPAIR, name, Said.NO, some(f"{one} fails" for one in lost))
