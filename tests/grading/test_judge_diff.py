@@ -97,6 +97,13 @@ def test_lines_without_anything_do_not_hide_a_quote_that_spans_them() -> None:
     assert show_diff(patch).find("first line\n\nthird line") is not None
 
 
+def test_where_a_hunk_begins_bears_nothing_out() -> None:
+    patch = b"diff --git a/a b/a\n@@ -1,3 +1,3 @@ def f():\n+@@ -1,3 +1,3 @@ mine\n"
+    assert show_diff(patch).find("@@ -1,3 +1,3 @@ def f():") is None
+    # What looks like it and is a line of the file can be quoted.
+    assert show_diff(patch).find("@@ -1,3 +1,3 @@ mine") is not None
+
+
 @given(st.binary(max_size=400))
 def test_any_bytes_can_be_shown_and_quoted(data: bytes) -> None:
     shown = show_diff(data)

@@ -285,6 +285,21 @@ def test_the_same_judge_is_not_asked_twice_and_another_is(
     trialbook(ledger, "verify")
 
 
+def test_a_judge_that_became_another_and_fails_is_on_record_as_such(
+    ledger: Path, run: str, judge_named: Judges
+) -> None:
+    judge_named("liar", MERGE)
+    assert judged(ledger, run, "liar")["grades"]["first/good/r1"]["accepted"] is True
+    judge_named("liar", "print('I would merge it.'); raise SystemExit")
+    found = judged(ledger, run, "liar")
+    assert found["commit"] is not None
+    grade = found["grades"]["first/good/r1"]
+    assert (grade["status"], grade["accepted"]) == ("failed", None)
+    shown = trialbook(ledger, "show", f"{run}/first/good/r1").stdout
+    assert "MERGE" not in shown
+    trialbook(ledger, "verify")
+
+
 @pytest.mark.slow
 def test_an_interrupted_judging_goes_on_with_what_it_had(
     ledger: Path, run: str, judge_named: Judges, tmp_path: Path

@@ -230,7 +230,11 @@ def test_a_form_that_is_filled_in_elsewhere_goes_on_record(tmp_path: Path) -> No
     file.write_text(settled(Path(form).read_text()))
     said = trialbook(root, "reconcile", RUN.run, "--file", str(file), check=2)
     assert "which packet" in said.stderr
-    done = trialbook(root, "reconcile", RUN.run, "--file", str(file), "--packet", name)
+    # Nobody saw how long that took, and it is not taken for no time at all.
+    told = ("reconcile", RUN.run, "--file", str(file), "--packet", name)
+    assert "`minutes` is empty" in trialbook(root, *told, check=2).stderr
+    file.write_text(file.read_text().replace("minutes:", "minutes: 4"))
+    done = trialbook(root, *told)
     assert "left     2 packets" in done.stdout
     assert git(root, "show", "--name-only", "--format=", "HEAD").count("\n") == 1
 

@@ -268,6 +268,13 @@ def test_alpha_does_not_know_the_order_of_units_nor_of_raters(
         assert one is None or one <= 1
 
 
+def test_units_that_show_no_variance_give_no_interval() -> None:
+    """Four times yes against no: kappa is 0, and how far it may be off is not known."""
+    found = agreement_table([("MERGE", "FIX")] * 4, VERDICTS)
+    assert cohen_kappa(found) == 0
+    assert kappa_interval(found) is None
+
+
 @given(st.lists(answers, min_size=2, max_size=30))
 def test_perfect_agreement_is_one_unless_nothing_varies(said: list[str]) -> None:
     found = agreement(agreement_table(((one, one) for one in said), VERDICTS), ordered=True)

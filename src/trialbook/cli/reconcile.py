@@ -107,6 +107,9 @@ def _filed(
             f"{packet!r} waits for nothing" if packet else "which packet is it?",
             hint=f"name one with --packet: {', '.join(names) or 'none waits'}",
         )
+    problems = table.check(found, file)
+    if not problems:
+        found.draft.need_minutes(file)
     return table.settle(found, file)
 
 

@@ -24,7 +24,7 @@ from trialbook.model.judgement import JudgeFinding, JudgeVote
 from trialbook.model.rubric import AnswerKind
 from trialbook.model.severity import Severity
 
-RULES = 1
+RULES = 2
 """The version of these rules; a judge under other rules is another judge."""
 
 _MOST_FINDINGS = 50

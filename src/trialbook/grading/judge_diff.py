@@ -33,9 +33,14 @@ class DiffLine:
     number: int | None
 
     @property
+    def quotable(self) -> str:
+        """The line as far as it can bear anything out: where a hunk begins shows nothing."""
+        return "" if _HUNK.match(self.text) else self.text
+
+    @property
     def content(self) -> str:
-        """The line without the sign."""
-        return self.text[1:] if self.text[:1] in "+- " else self.text
+        """What can be quoted of it, without the sign."""
+        return self.quotable[1:] if self.text[:1] in "+- " else self.quotable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +68,7 @@ class ShownDiff:
         """Where a quote stands, white space folded, with or without the diff's signs; else None."""
         if not self._haystacks:
             self._haystacks.append(_Haystack([line.content for line in self.lines]))
-            self._haystacks.append(_Haystack([line.text for line in self.lines]))
+            self._haystacks.append(_Haystack([line.quotable for line in self.lines]))
         plain, signed = self._haystacks
         rows = quote.strip("\n").split("\n")
         bare = "\n".join(row[1:] if row[:1] in ("+", "-") else row for row in rows)

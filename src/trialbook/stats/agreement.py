@@ -23,6 +23,9 @@ ALL_IDENTICAL = "all answers identical"
 FEWEST_UNITS = 20
 """Below this many units the wording of a question is not judged."""
 
+_NOTHING = 1e-12
+"""A variance below is rounding."""
+
 _LEAST_RAW = Fraction(4, 5)
 _LEAST_AC1 = Fraction(3, 5)
 
@@ -182,7 +185,8 @@ def kappa_interval(
 ) -> Interval | None:
     """The interval of kappa from its linearised variance and Student's t, within -1 and 1.
 
-    None where kappa is, and for a single unit. With 20 units it is so wide that it warns of itself;
+    None where kappa is, for a single unit, and where the estimated variance is nothing: then the
+    units say nothing of how far it may be off. With 20 units it is so wide that it warns of itself;
     nothing is ever decided by it.
     """
     kappa = cohen_kappa(table, scale)
@@ -202,7 +206,9 @@ def kappa_interval(
         for i in range(size)
         for j in range(size)
     )
-    variance = max(0.0, spread - (float(kappa) - chance * left) ** 2)
+    variance = spread - (float(kappa) - chance * left) ** 2
+    if variance < _NOTHING:
+        return None
     quantile = t_quantile((1 + confidence) / 2, units - 1)
     half = quantile * sqrt(variance / (units - 1)) / (1 - chance)
     return Interval(

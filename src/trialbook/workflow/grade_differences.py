@@ -75,12 +75,20 @@ class Again:
 def settled(again: Again) -> Again:
     """Keep the old grades where a grader that gave an answer before gives none now.
 
-    Otherwise a broken grader could make an outcome one that may be run again.
+    Otherwise a broken grader could make an outcome one that may be run again. A judge that is
+    another one than before speaks for itself: what it fails at is its own, and on record.
     """
     for old, new in again.pairs:
+        if _another_judge(old, new):
+            continue
         if new.status is GradeStatus.FAILED and old.status is not GradeStatus.FAILED:
             return replace(again, because=f"{new.grader} gave no usable answer: {new.message}")
     return again
+
+
+def _another_judge(old: Grade, new: Grade) -> bool:
+    one, other = old.judgement, new.judgement
+    return one is not None and other is not None and one.identity != other.identity
 
 
 def differences(again: Again, *, same_files: bool) -> Iterator[GradeDifference]:

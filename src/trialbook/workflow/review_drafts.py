@@ -106,14 +106,17 @@ class Draft:
         sitting = self._sitting()
         return round((sitting.seconds + self._unfinished(sitting)) / _SECONDS, 1)
 
-    def need_minutes(self) -> None:
+    def need_minutes(self, form: Path | None = None) -> None:
         """Hold it back if nobody can know how long it took: no editor was timed, and it is silent.
+
+        ``form`` is what is handed in; by default the draft's own.
 
         Raises:
             UserError: that is so.
         """
-        text, _ = read_text(self.form, str(self.form))
-        document, _ = parse_document(text or "", str(self.form))
+        form = form or self.form
+        text, _ = read_text(form, str(form))
+        document, _ = parse_document(text or "", str(form))
         if document is None or read_regular(self.folder / _STATE) is not None:
             return
         if document.data.get("minutes") is None:
