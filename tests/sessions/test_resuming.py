@@ -77,6 +77,8 @@ def test_a_series_goes_on_with_the_session_that_it_was_in(tmp_path: Path, number
     assert found.record["outcome"] == "accepted"
     assert found.outcomes == ["accepted", "accepted"]
     assert [one["interrupted"] for one in found.sessions] == [0, 1]
+    text = trialbook(ledger, "show", f"{found.record['run'].split('/')[-1]}/table/steady/r1").stdout
+    assert text.count("anew after 1 interruption of the runner") == 1
     assert found.sessions[1]["start"] == found.sessions[0]["end"]
     assert [one["subject"] for one in found.sessions[1]["end"]["commits"]] == ["one"]
     assert left_over(ledger) == []

@@ -111,7 +111,7 @@ def _of_repository(before: DoneSession, start: RepositoryState) -> Iterator[Thin
         checked=left.lost or f"{len(start.commits)} commits, the newest of them {start.head}",
     )
     yield Thing(
-        thing="git settings, hooks, index, stash and logs",
+        thing="git settings, hooks, index, stash, tags and logs",
         state=HandedOver.CLEARED,
         checked="the repository was written anew from objects and branches",
     )

@@ -43,6 +43,7 @@ from trialbook.reporting.series_continuity import (
 from trialbook.reporting.series_files import SeriesFiles, load_series
 from trialbook.reporting.series_repair import repair_answers, repair_hints
 from trialbook.reporting.series_words import HintGiven, some
+from trialbook.reporting.wording import number_of
 from trialbook.stats.rediscovery import Rediscovered
 from trialbook.stats.rework import Rework
 from trialbook.stats.series import OUTCOME, Score, conflict_outcome, repair_class, scores
@@ -203,7 +204,8 @@ def _green(files: SeriesFiles, record: SessionRecord) -> tuple[Said, tuple[str, 
 def _passed(checks: Sequence[object], siblings: Sequence[str]) -> str:
     left = sum(getattr(one, "id", "") in siblings for one in checks)
     beside = f", {left} siblings aside" if left else ""
-    return f"{len(checks) - left} checks pass{beside}"
+    green = len(checks) - left
+    return f"{number_of(green, 'check')} {'passes' if green == 1 else 'pass'}{beside}"
 
 
 # --- the questions of the rubrics ----------------------------------------------------------------

@@ -209,10 +209,11 @@ def _session(view: SeriesView, record: SessionRecord) -> SessionSaid:
 
 def _start(handover: Handover | None, record: SessionRecord) -> str:
     tree = f"tree {record.start.tree[:_SHORT]}, {number_of(len(record.start.commits), 'commit')}"
-    if handover is None or handover.before is None:
-        return tree
-    equal = "as the session before left it" if handover.equal else "not as it was left"
-    return f"{tree}, {equal}"
+    if handover is not None and handover.before is not None:
+        tree += ", as the session before left it" if handover.equal else ", not as it was left"
+    if record.interrupted:
+        tree += f", anew after {number_of(record.interrupted, 'interruption')} of the runner"
+    return tree
 
 
 def _planted(handover: Handover | None, *, key_open: bool) -> str:
