@@ -211,7 +211,9 @@ class SeriesDesk:
             raise UserError(problems=[] if problem is None else [problem])
         text = completed(text, self.system, None, None)
         document, problems = parse_document(text, shown)
-        data = document.data if document is not None and not problems else None
+        if problems:
+            raise UserError(problems=problems)
+        data = None if document is None else document.data
         packet = self._packet_of(data if isinstance(data, dict) else {})
         if packet is None:
             raise UserError(
