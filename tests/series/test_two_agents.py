@@ -139,7 +139,7 @@ def test_answers_are_given_once_and_the_way_comes_last(ledger: Path) -> None:
     told = (folder / "sessions.txt").read_text()
     for part in (
         "== session 4: repair",
-        "merged before it began",
+        "laid in before it began",
         "  worklog/logfiles.py",
         "commit: ",
     ):
