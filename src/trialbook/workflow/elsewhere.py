@@ -20,7 +20,9 @@ def refuse_if_ahead_elsewhere(root: Path, run: RunRef) -> None:
         UserError: one has; says which, and how many.
         EnvironmentProblem: git is missing, or cannot list the branches.
     """
-    here = set(Reader.open(root).trial_paths(run))
+    reader = Reader.open(root)
+    here = set(reader.trial_paths(run))
+    reader.close()
     for commit, branch in _other_branches(root).items():
         there = Reader.open(root, commit)
         more = [path for path in there.trial_paths(run) if path not in here]
