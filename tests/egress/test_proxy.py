@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -8,12 +9,15 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
+from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.egress.conftest import OTHER, PUBLIC, Scene, everything, head_of
+from tests.egress.conftest import OTHER, PUBLIC, SHORT, Scene, everything, head_of
 
 from trialbook.egress.head import PING, PONG
 from trialbook.egress.way import Way, World, way_out
@@ -474,6 +478,28 @@ def test_at_the_end_open_tunnels_are_ended_and_logged(scene: Scene) -> None:
     assert list(folder.iterdir()) == []
     (row,) = rows(way)
     assert row["reason"] == "open when the trial was over"
+
+
+def test_no_connection_is_left_to_be_collected(scene: Scene) -> None:
+    """Neither one that came at the last moment, nor one that was turned away and does not read."""
+    scene.serve(answer, "api.test")
+    ceilings = replace(SHORT, connections=4, last_seconds=0.05)
+    world = replace(scene.net.world, ceilings=ceilings)
+    gc.collect()
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        for number in range(10):
+            folder = scene.folder / f"end-{number}"
+            folder.mkdir()
+            with (
+                ExitStack() as stack,
+                way_out(folder / "socket", ["api.test"], lambda: datetime.now(UTC), world) as way,
+            ):
+                for _ in range(12):
+                    connection = stack.enter_context(socket.socket(socket.AF_UNIX))
+                    connection.connect(str(way.socket))
+        gc.collect()
+    assert [str(one.message) for one in seen] == []
 
 
 def test_a_path_of_any_length_will_do(scene: Scene) -> None:

@@ -12,6 +12,7 @@ import ipaddress
 import re
 import socket
 import threading
+import weakref
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -39,6 +40,7 @@ _CONNECTED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 _MOST_ADDRESSES = 4
 _SWITCHING = 101
 _PIECE = 1 << 16
+_TURNS = 4
 _LOST = "the connection was lost"
 
 
@@ -90,33 +92,38 @@ class Proxy:
     dial: Dial = dial
     ceilings: Ceilings = field(default_factory=Ceilings)
     greetings: int = 0
-    _open: set[asyncio.Task[None]] = field(default_factory=set)
+    _open: dict[asyncio.Task[None], Connection] = field(default_factory=dict)
+    _turned_away: weakref.WeakSet[asyncio.StreamWriter] = field(default_factory=weakref.WeakSet)
     _lookups: asyncio.Semaphore | None = None
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one connection to its end."""
-        task = asyncio.current_task()
+    def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Take on a connection, and serve it to its end.
+
+        Not a coroutine: one that is cancelled before its first step could not end its connection.
+        """
         client = Connection(reader, writer)
-        if task is None or len(self._open) >= self.ceilings.connections:
+        if len(self._open) >= self.ceilings.connections:
             self._turn_away(client)
             return
-        self._open.add(task)
-        try:
-            await self._serve(client)
-        except asyncio.CancelledError:
-            pass  # the trial is over; the server's own callback would take it for a mistake
-        finally:
-            self._open.discard(task)
-            client.end()
+        task = asyncio.get_running_loop().create_task(self._serve(client))
+        self._open[task] = client
+        task.add_done_callback(self._over)
 
     async def stop(self) -> None:
         """End every connection; those whose other side is gone end by themselves first."""
+        await _turns()  # what the system had accepted already gets here
         open_ones = list(self._open)
         if open_ones:
             await asyncio.wait(open_ones, timeout=self.ceilings.last_seconds)
         for task in open_ones:
             task.cancel()
         await asyncio.gather(*open_ones, return_exceptions=True)
+        for writer in list(self._turned_away):
+            writer.transport.abort()
+        await _turns()  # an aborted connection is closed by the loop's next turn
+
+    def _over(self, task: asyncio.Task[None]) -> None:
+        self._open.pop(task).end()
 
     def _turn_away(self, client: Connection) -> None:
         row = self.log.begin()
@@ -124,6 +131,7 @@ class Proxy:
         self.log.add(row)
         client.writer.write(_answer("503 Service Unavailable", row.reason))
         client.writer.close()
+        self._turned_away.add(client.writer)
 
     async def _serve(self, client: Connection) -> None:
         loop = asyncio.get_running_loop()
@@ -306,6 +314,12 @@ async def _response(server: Connection, request: Request) -> Response:
     if response.status == _SWITCHING:
         raise BadHead("the server switches to another protocol, which nobody asked for")
     return response
+
+
+async def _turns() -> None:
+    """Let the loop do what is due already, and what that makes due."""
+    for _ in range(_TURNS):
+        await asyncio.sleep(0)
 
 
 async def _in_thread(work: Callable[[], list[str]]) -> list[str]:

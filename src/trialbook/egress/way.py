@@ -156,12 +156,14 @@ class _Serving:
         self._stop = asyncio.Event()
         limit = self._proxy.ceilings.head_bytes
         server = await asyncio.start_unix_server(
-            self._proxy.serve, sock=self._listener, limit=limit, backlog=_BACKLOG
+            self._proxy.accept, sock=self._listener, limit=limit, backlog=_BACKLOG
         )
         self._ready.set()
         await self._stop.wait()
-        server.close()
+        # Closing the server first would lose, unclosed, what it has accepted and not yet taken on.
+        self._loop.remove_reader(self._listener)
         await self._proxy.stop()
+        server.close()
 
     def start(self) -> None:
         """Start, and wait until it serves.
