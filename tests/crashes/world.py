@@ -115,8 +115,13 @@ class World:
         return replace(self, top=top)
 
     def runs(self, ref: str = "HEAD") -> list[str]:
-        """The names of the runs in the ledger."""
-        return [path.split("/")[2] for path in self.names(ref) if path.endswith("/plan.json")]
+        """The names of the runs in the ledger, in the order in which their plans came.
+
+        Two that are started in the same second do not sort that way by name.
+        """
+        plans = ("log", "--reverse", "--diff-filter=A", "--name-only", "--format=")
+        added = self.git(*plans, ref, "--", "runs/*/plan.json").splitlines()
+        return [path.split("/")[2] for path in added if path.endswith("/plan.json")]
 
     def names(self, ref: str = "HEAD") -> list[str]:
         """Every path below runs/."""
