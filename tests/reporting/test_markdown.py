@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from tests.recorded import HOSTILE
 
-from trialbook.reporting.markdown import code, prose, table
+from trialbook.reporting.markdown import code, link, prose, table
 
 FORGE = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=60)
@@ -65,3 +65,15 @@ def test_addresses_in_prose_are_not_linked_by_a_forge() -> None:
 def test_empty_and_blank_code_still_shows_something() -> None:
     assert code("") == "`(empty)`"
     assert code("  ") == "`\u00b7\u00b7`"
+
+
+@given(st.one_of(ANY_TEXT, MARKED), st.one_of(ANY_TEXT, MARKED))
+def test_a_link_leads_beside_the_document_and_holds_a_code_span(text: str, path: str) -> None:
+    html = FORGE.render(f"- {link(text, path)} end")
+    assert html.count("<a ") == 1, html
+    assert re.search(r'<a href="\./[A-Za-z0-9_.~/%-]*"><code>', html), html
+
+
+def test_a_link_is_no_address_elsewhere() -> None:
+    assert link("x", "javascript:alert(1)") == "[`x`](./javascript%3Aalert%281%29)"
+    assert link("a|b", "a b/c").endswith("](./a%20b/c)")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import unquote
 
 from markdown_it import MarkdownIt
 from tests.recorded import (
@@ -57,14 +58,28 @@ def test_the_report_is_the_same_bytes_when_it_is_made_again(tmp_path: Path) -> N
         assert results_csv(reader.plan(run), reader.trials(run)) == reader.file(run, "results.csv")
 
 
+def test_the_links_of_a_report_lead_to_what_lies_beside_it(tmp_path: Path) -> None:
+    root = full_ledger(tmp_path / "ledger")
+    reader = Reader.open(root)
+    seen = 0
+    for run in reader.runs():
+        html = FORGE.render(report_md(reader, run).decode())
+        for target in re.findall(r'href="([^"]*)"', html):
+            beside = root / "runs" / run.path / unquote(target)
+            assert beside.exists() or target == "./results.csv", target
+            seen += 1
+    assert seen > 6
+
+
 def test_hostile_text_does_nothing_in_the_report() -> None:
     text = render_report(results_of(*hostile_run())).decode()
     html = FORGE.render(text)
     tags = set(re.findall(r"<(\w+)", html))
     assert tags <= {
-        *("h1", "h2", "p", "blockquote", "ul", "li", "strong", "em", "code"),
+        *("h1", "h2", "p", "blockquote", "ul", "li", "strong", "em", "code", "a"),
         *("table", "thead", "tbody", "tr", "th", "td"),
     }
+    assert all(target.startswith("./") for target in re.findall(r'href="([^"]*)"', html))
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e\u2028]", text)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from urllib.parse import quote
 
 from trialbook.formats.visible import visible_line
 
@@ -38,6 +39,12 @@ def code(text: str) -> str:
     fence = "`" * (max((len(run) for run in _TICKS.findall(line)), default=0) + 1)
     pad = " " if line.startswith(("`", " ")) or line.endswith(("`", " ")) else ""
     return f"{fence}{pad}{line}{pad}{fence}"
+
+
+def link(text: str, path: str) -> str:
+    """Any text as a link to a file or folder beside the document, which a forge shows too."""
+    # The dot keeps the first name from being taken for a scheme or a host.
+    return f"[{code(text)}](./{quote(path, errors='replace')})"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Iterable[int] = ()) -> str:

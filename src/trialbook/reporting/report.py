@@ -15,7 +15,7 @@ from trialbook.reporting.checks import check_counts
 from trialbook.reporting.costs import costs
 from trialbook.reporting.costs_said import COSTS_HEAD, cost_row, review_line
 from trialbook.reporting.expected import as_expected, said
-from trialbook.reporting.markdown import code, prose, table
+from trialbook.reporting.markdown import code, link, prose, table
 from trialbook.reporting.notices import notices
 from trialbook.reporting.report_corrections import correction_sections
 from trialbook.reporting.report_decision import (
@@ -226,7 +226,8 @@ def _not_accepted(summary: Summary) -> Iterator[str]:
     yield "## Trials that were not accepted\n"
     trials.sort(key=lambda trial: (trial.slot, trial.rerun))
     yield "".join(
-        f"- {code(trial.path)}: {words(trial.outcome)}: {code(trial.reason)}\n" for trial in trials
+        f"- {link(trial.path, trial.path)}: {words(trial.outcome)}: {code(trial.reason)}\n"
+        for trial in trials
     )
 
 
@@ -275,6 +276,10 @@ def _facts(results: RunResults) -> Iterator[str]:
         opened = f"run {number_of(plan.held_out_opened, 'time')}, this one included"
         facts.append(("held-out tasks", opened))
     yield table(["fact", "value"], (list(fact) for fact in facts))
+    yield (
+        f"The whole plan is in {link('plan.json', 'plan.json')}, every trial as a row in "
+        f"{link('results.csv', 'results.csv')}.\n"
+    )
     yield table(
         ["task", "starts from", "tree"],
         ([code(n), prose(t.source), code(t.tree)] for n, t in plan.tasks.items()),
