@@ -17,6 +17,7 @@ from tests.series.build import (
     review,
     runs,
     series,
+    tree,
     tried,
 )
 
@@ -26,7 +27,7 @@ from trialbook.model.series import AUTO, REVIEWER, ConflictOutcome, Moment, Repa
 from trialbook.model.series import SessionPart as Part
 from trialbook.model.series_questions import QUESTIONS
 from trialbook.model.series_record import EarlierTests, TreeTests
-from trialbook.model.session import OpenFailure
+from trialbook.model.session import OpenFailure, SessionRecord
 from trialbook.reporting.series import Became, SeriesView, view_of
 from trialbook.storage.rubrics import rubric_of
 from trialbook.storage.shipped_rubrics import shipped_rubrics
@@ -252,3 +253,29 @@ def test_a_decision_that_is_kept_is_honoured() -> None:
     said = review("ann", "continuity", changes_named="not_applicable", one_path="yes")
     found = view(tried=tried(properties=kept), reviews={"continuity": (said,)})
     assert found.conflict is ConflictOutcome.HONOURED
+
+
+def test_what_commits_say_is_a_hint_with_the_place_where_it_stands() -> None:
+    def committed(number: int, subject: str, body: str) -> SessionRecord:
+        own = record(number)
+        *earlier, last = own.end.commits
+        said = replace(last, subject=subject, body=body)
+        return replace(own, end=replace(own.end, commits=(*earlier, said)))
+
+    sessions = (
+        record(1),
+        record(2),
+        committed(3, "Group rows", "Nothing is said.\n\nAn export of entries waits for all now."),
+        committed(4, "Count from the first", "A month could be stepped over."),
+    )
+    found = view(sessions=sessions)
+    hint = found.answer("continuity/changes-named").hint
+    assert f"commit {tree(3)[:12]} “Group rows”: “An export of entries waits for all now.”" in hint
+    assert "withheld" in found.answer("repair/cause-explained").hint
+    people = review("ann", "repair", cause_explained="yes")
+    opened = view(sessions=sessions, reviews={"repair": (people,)})
+    told = opened.answer("repair/cause-explained").hint
+    assert "“Count from the first”: “A month could be stepped over.”" in told
+    silent = (*sessions[:3], replace(record(4), end=record(4).start))
+    opened = view(sessions=silent, reviews={"repair": (people,)})
+    assert "neither a commit nor a note" in opened.answer("repair/cause-explained").hint

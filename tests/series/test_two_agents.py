@@ -117,7 +117,9 @@ def test_a_series_reads_as_a_timeline(ledger: Path) -> None:
     for part in ("session 2  settings", "declared in NOTES.md", "notes changed", "laid in"):
         assert part in text
     assert text.index("session 1  core") < text.index("session 4  repair")
-    assert "component: [worklog/logfiles.py]" in text
+    assert "component:" not in text
+    assert "the true cause" in text
+    assert "worklog/logfiles.py" in text[text.index("where it is") :].partition("\n")[0]
     site = ledger.parent / "site"
     trialbook(ledger, "site", "build", "--output", str(site))
     page = (site / "runs" / SUITE / f"{trial(ledger, 'reviser')}.html").read_text()

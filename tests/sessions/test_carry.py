@@ -14,7 +14,14 @@ from tests.conftest import git
 from trialbook.execution.carry import left_repository
 from trialbook.execution.relay import lay_repository
 from trialbook.execution.workspace import Template, template, unpack
-from trialbook.model.session import RepositoryState
+from trialbook.model.session import (
+    CUT,
+    LONGEST_BODY,
+    LONGEST_SUBJECT,
+    MOST_BODIES,
+    RepositoryState,
+    commits_of,
+)
 from trialbook.storage.repository import REGULAR, Store, TreeEntry
 from trialbook.storage.trees import tree_of_folder
 
@@ -64,12 +71,34 @@ def test_history_and_files_come_over_and_git_finds_nothing_wrong(desk: Desk) -> 
     assert (state.branch, state.head, state.lost) == ("work/part-1", second, "")
     assert [one.id for one in state.commits] == [first, second]
     assert [one.subject for one in state.commits] == ["Add", "More"]
+    assert [one.body for one in state.commits] == ["", "With a body."]
     assert state.branches == {"main": first}
     folder = desk.laid(state)
     git(folder, "fsck", "--strict")
     assert git(folder, "status", "--porcelain") == " D a.txt\n?? open.txt\n"
     assert git(folder, "log", "--format=%s").split() == ["More", "Add", "Baseline"]
     assert git(folder, "rev-parse", "refs/trialbook/baseline").strip() == desk.made.commit
+
+
+def test_long_messages_are_kept_within_bounds_and_never_in_the_middle_of_a_word(
+    desk: Desk,
+) -> None:
+    word = "k" * 40
+    desk.commit(message=f"{word} " * 20 + "\n\n" + f"{word} " * 400)
+    desk.commit("c.txt", message="One word\n\n" + "k" * (LONGEST_BODY + 1))
+    first, second = desk.left().commits
+    for text, most in ((first.subject, LONGEST_SUBJECT), (first.body, LONGEST_BODY)):
+        assert most - len(word) <= len(text) <= most
+        assert text.endswith(f"{word}{CUT}")
+    assert (second.subject, second.body) == ("One word", CUT)
+
+
+def test_the_messages_of_many_commits_are_bounded_together() -> None:
+    many = [(f"{n:040x}", "0" * 40, f"Work\n\n{'word ' * 700}") for n in range(1000)]
+    found = commits_of(many)
+    kept = sum(len(one.body) for one in found)
+    assert MOST_BODIES - LONGEST_BODY < kept <= MOST_BODIES + len(found)
+    assert (found[0].body.endswith("word"), found[-1].body) == (True, CUT)
 
 
 def test_packed_objects_and_refs_come_over(desk: Desk) -> None:

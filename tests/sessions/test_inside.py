@@ -74,7 +74,8 @@ def test_secrets_are_taken_out_of_all_that_is_kept_of_a_session(
     ledger = short_ledger(
         tmp_path / "ledger",
         core='printf \'def write # %s\' "$API_TOKEN" > rows.py; echo "$API_TOKEN" > NOTES.md\n'
-        'git add -A; git commit -qm "With $API_TOKEN"; echo "$API_TOKEN"\n',
+        'git add -A; git commit -qm "With $API_TOKEN" -m "And $API_TOKEN here."\n'
+        'echo "$API_TOKEN"\n',
         docs="printf '# Rows' > DOCS.md; echo more >> NOTES.md\n",
     )
     configure(ledger, "secrets: [API_TOKEN]\n")
@@ -85,7 +86,10 @@ def test_secrets_are_taken_out_of_all_that_is_kept_of_a_session(
             assert SECRET not in path.read_text(), path
     assert found.sessions[0]["change"]["redacted"] is True
     assert "[redacted:API_TOKEN]" in found.text("sessions/1/attempt-1/stdout.txt")
-    assert "[redacted" in found.sessions[1]["start"]["commits"][0]["subject"]
+    (commit,) = found.sessions[1]["start"]["commits"]
+    assert "[redacted" in commit["subject"]
+    assert commit["body"] == "And [redacted:API_TOKEN] here."
+    assert "nothing is wrong" in trialbook(ledger, "verify").stdout
     assert git(ledger, "grep", "-c", "redacted", "HEAD", "--", "runs")
 
 

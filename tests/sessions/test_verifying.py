@@ -98,6 +98,18 @@ def dropped(trial: Path) -> None:
     write(trial / "trial.json", record)
 
 
+def other_message(trial: Path) -> None:
+    """The message of the first commit, as the second session ended with it, in both its files."""
+    record = json.loads((trial / "trial.json").read_text())
+    for state in (record["sessions"][1]["end"], record["sessions"][2]["start"]):
+        state["commits"][0]["body"] = "It was like this from the start."
+    write(trial / "trial.json", record)
+    handed = json.loads((trial / "sessions/3/handover.json").read_text())
+    for key in ("before", "start"):
+        handed[key]["commits"][0]["body"] = "It was like this from the start."
+    write(trial / "sessions/3/handover.json", handed)
+
+
 def swapped(trial: Path) -> None:
     one, two = trial / "sessions/1/change.patch", trial / "sessions/2/change.patch"
     first = one.read_bytes()
@@ -113,6 +125,7 @@ def swapped(trial: Path) -> None:
         (session(1, usage={"turns": 3}), "session-differs", "not the sum of what its attempts"),
         (session(4, regression=2), "session-differs", "regression that the plan does not have"),
         (other_start, "session-differs", "the repository at its start is not that of the record"),
+        (other_message, "session-differs", "has another message of commit"),
         (dropped, "session-differs", "it has 3 sessions, and the plan 4"),
         (handover(2, equal=False), "session-differs", "whether both are the same"),
         (handover(2, session=3), "session-differs", "of another session"),

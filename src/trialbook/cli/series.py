@@ -86,8 +86,9 @@ def _head(said: SeriesSaid) -> Iterator[Part]:
     ]
     if said.verdicts:
         rows.append(("reviewers", ", ".join(said.verdicts)))
-    if said.key:
-        rows.append(("the sealed key", safe(said.key)))
+    if said.key is not None:
+        rows.append(("the true cause", safe(said.key.cause or said.key.note)))
+        rows += [("where it is", safe(path)) for path in said.key.component]
     yield facts(rows)
 
 
@@ -107,7 +108,9 @@ def _session(one: SessionSaid) -> Iterator[Part]:
         rows.append(("laid in", safe(one.planted)))
     rows += [("notes there", safe(text)) for text in one.notes]
     rows.append(("changed", one.change))
-    rows += [("committed", safe(text)) for text in one.commits]
+    for commit in one.commits:
+        rows.append(("committed", safe(commit.head)))
+        rows += [("", safe(f"  {line}", style="dim")) for line in commit.body.splitlines()]
     if one.notes_change:
         rows.append(("notes changed", safe(one.notes_change)))
     rows += [("asked", text) for text in one.checks]

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from trialbook.errors import EnvironmentProblem
-from trialbook.model.session import Commit, RepositoryState
+from trialbook.model.session import RepositoryState, commits_of
 from trialbook.process import git
 from trialbook.storage.files import fresh_folder, read_regular, write_atomic
 from trialbook.storage.repository import Store
@@ -26,7 +26,6 @@ MOST_BYTES = 200_000_000
 MOST_UNPACKED = 1_000_000_000
 _MOST_FILES = 200_000
 _SECONDS = 120.0
-_SUBJECT = 200
 _OID = re.compile(r"[0-9a-f]{40}")
 _FAN = re.compile(r"[0-9a-f]{2}")
 _LOOSE = re.compile(r"[0-9a-f]{38}")
@@ -95,7 +94,7 @@ class _History:
             tree=tree,
             head=head,
             branch=branch,
-            commits=tuple(map(self._commit, commits)),
+            commits=commits_of(map(self._message, commits)),
             branches=others,
         )
 
@@ -189,10 +188,9 @@ class _History:
         target = {"GIT_OBJECT_DIRECTORY": str(self._store.folder.absolute())}
         self._git("unpack-objects", "-q", "--strict", environment=target, stdin=pack)
 
-    def _commit(self, oid: str) -> Commit:
+    def _message(self, oid: str) -> tuple[str, str, str]:
         info = self._store.commit(oid)
-        subject = info.message.strip().partition("\n")[0][:_SUBJECT]
-        return Commit(id=oid, tree=info.tree, subject=subject)
+        return oid, info.tree, info.message
 
     @property
     def _both(self) -> Mapping[str, str]:

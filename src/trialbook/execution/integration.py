@@ -9,7 +9,7 @@ from trialbook.errors import EnvironmentProblem, Refused
 from trialbook.execution.baseline import BASELINE_AUTHOR
 from trialbook.model.digest import sha256
 from trialbook.model.series import LaidIn, Regression
-from trialbook.model.session import Commit, PlantedChange, RepositoryState
+from trialbook.model.session import PlantedChange, RepositoryState, commits_of
 from trialbook.process import git
 from trialbook.storage.files import fresh_folder, read_regular
 from trialbook.storage.patching import apply_to_tree
@@ -53,8 +53,7 @@ def laid_in(
     except ConflictError as conflict:
         return None, replace(planted, reason=f"it is in conflict with the agent's work: {conflict}")
     commit = store.add_commit(merged, [before.head], _author(store, before), _message(change))
-    subject = change.message.strip().partition("\n")[0]
-    commits = (*before.commits, Commit(id=commit, tree=merged, subject=subject))
+    commits = (*before.commits, *commits_of([(commit, merged, change.message)]))
     state = replace(before, tree=files, head=commit, commits=commits, lost="")
     return state, replace(planted, commit=commit)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -10,6 +11,12 @@ from trialbook.model.grade import GradeSummary
 from trialbook.model.outcome import Outcome
 from trialbook.model.series import Moment, RegressionKind, SessionPart
 from trialbook.model.usage import Usage
+
+LONGEST_SUBJECT, LONGEST_BODY, MOST_BODIES = 200, 4_000, 200_000
+"""How many characters are kept of a commit's subject, of its body, and of all bodies together."""
+
+CUT = "…"
+"""Ends a text of which not all is kept."""
 
 
 class HandedOver(StrEnum):
@@ -22,11 +29,37 @@ class HandedOver(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
-    """A commit of the agent's, or of the runner's: id, tree, and the first line of its message."""
+    """A commit of the agent's, or of the runner's: id, tree, and its message.
+
+    ``subject`` is the first line of the message, and ``body`` the rest; what is too long of either
+    is cut (see `commits_of`). A record of an older version has no bodies.
+    """
 
     id: str
     tree: str
     subject: str
+    body: str = ""
+
+
+def commits_of(found: Iterable[tuple[str, str, str]]) -> tuple[Commit, ...]:
+    """Commits as they are on record, from id, tree and message of each, the oldest first."""
+    made: list[Commit] = []
+    left = MOST_BODIES
+    for name, tree, message in found:
+        subject, _, rest = message.strip().partition("\n")
+        body = _shortened(rest.strip(), min(LONGEST_BODY, left))
+        left = max(0, left - len(body))
+        subject = _shortened(subject.strip(), LONGEST_SUBJECT)
+        made.append(Commit(id=name, tree=tree, subject=subject, body=body))
+    return tuple(made)
+
+
+def _shortened(text: str, most: int) -> str:
+    """The beginning of a text; never a part of a word, which might be a part of a secret."""
+    if len(text) <= most:
+        return text
+    end = next((n for n in range(most, 0, -1) if text[n].isspace()), 0)
+    return text[:end].rstrip() + CUT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,3 +184,9 @@ class SessionRecord:
     grades: tuple[SessionGrade, ...] = ()
     regression: int | None = None
     interrupted: int = 0
+
+    @property
+    def written(self) -> tuple[Commit, ...]:
+        """The commits that it began without, the oldest first."""
+        known = {one.id for one in self.start.commits}
+        return tuple(one for one in self.end.commits if one.id not in known)

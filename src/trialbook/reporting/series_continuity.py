@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from itertools import pairwise
 
 from trialbook.model.series import Answer, Said
 from trialbook.model.series_questions import CONTINUITY
 from trialbook.model.series_record import PropertyAnswer, SeriesRecord, Stated
+from trialbook.model.session import Commit
 from trialbook.reporting.series_files import SeriesFiles
 from trialbook.reporting.series_words import HintGiven, answered, some
 from trialbook.stats.rework import Rework, rework
 
+_LINE = 200
 _WORD = re.compile(r"[a-z]{5,}")
 _DOCUMENT = re.compile(r"(?:.*/)?(?:[^/]*\.(?:md|rst|txt|adoc)|(?:docs?|notes)/.*)", re.IGNORECASE)
 
@@ -138,16 +141,24 @@ def _named(files: SeriesFiles, decision: Stated, session: int) -> Iterator[str]:
     record = next((one for one in files.sessions if one.session == session), None)
     if record is None:
         return
-    known = {one.id for one in record.start.commits}
-    for commit in record.end.commits:
-        if commit.id not in known and wanted & set(_WORD.findall(commit.subject.lower())):
-            yield f"commit {commit.id[:12]} “{commit.subject}”"
+    for commit in record.written:
+        if wanted & set(_WORD.findall(f"{commit.subject}\n{commit.body}".lower())):
+            yield said_in(commit, wanted)
     for lines in (files.changes.get(session), files.notes.get(session)):
         for path, added in sorted(lines.added.items()) if lines is not None else ():
             for number, text in added if _DOCUMENT.fullmatch(path) else ():
                 if wanted & set(_WORD.findall(text.lower())):
                     yield f"{path}:{number}@{record.end.tree[:12]}"
                     break
+
+
+def said_in(commit: Commit, wanted: AbstractSet[str] = frozenset()) -> str:
+    """A commit as evidence: its subject, and the first line of its body that has a wanted word."""
+    told = f"commit {commit.id[:12]} “{commit.subject}”"
+    lines = [line.strip() for line in commit.body.splitlines() if line.strip()]
+    fitting = (line for line in lines if not wanted or wanted & set(_WORD.findall(line.lower())))
+    line = next(fitting, "")
+    return f"{told}: “{line[:_LINE]}”" if line else told
 
 
 def _paths(files: SeriesFiles, session: int) -> HintGiven:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from trialbook.model.series import Answer, Said, SessionPart
 from trialbook.model.series_questions import REPAIR
 from trialbook.model.series_record import RepairRecord, TreeTests
+from trialbook.reporting.series_continuity import said_in
 from trialbook.reporting.series_files import SeriesFiles
 from trialbook.reporting.series_words import HintGiven, answered, some
 
@@ -47,7 +48,24 @@ def repair_hints(files: SeriesFiles) -> dict[str, HintGiven]:
         if repair.in_component:
             touched = HintGiven("files of the key's component were changed", repair.in_component)
         hints["cause-changed"] = touched
+    hints["cause-explained"] = _explained(files, repair)
     return hints
+
+
+def _explained(files: SeriesFiles, repair: RepairRecord) -> HintGiven:
+    """What the session of the repair says of it: messages of its commits, and its notes."""
+    record = next((one for one in files.sessions if one.session == repair.session), None)
+    if record is None:
+        return HintGiven("the session of the repair is not on record")
+    notes = files.notes.get(repair.session)
+    places = [said_in(one) for one in record.written]
+    places += [
+        f"{path}:{added[0][0]}@{repair.end[:12]}"
+        for path, added in sorted(notes.added.items() if notes is not None else ())
+    ]
+    if not places:
+        return HintGiven(f"session {repair.session} wrote neither a commit nor a note")
+    return HintGiven(f"session {repair.session} says of it", tuple(places))
 
 
 def _named(name: str, ids: Sequence[str], tests: Tests, repair: RepairRecord) -> Answer:

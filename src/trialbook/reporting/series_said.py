@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from trialbook.formats.authored import parse_document
 from trialbook.model.series import REVIEWER, Answer, Said
 from trialbook.model.session import Handover, SessionRecord
 from trialbook.reporting.series import DecisionView, SeriesView, code_of
@@ -31,6 +32,14 @@ class HandedSaid:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CommitSaid:
+    """A commit of a session: its id with its subject, and the rest of its message."""
+
+    head: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSaid:
     """One session on the timeline.
 
@@ -49,7 +58,7 @@ class SessionSaid:
     planted: str
     checks: tuple[str, ...]
     change: str
-    commits: tuple[str, ...]
+    commits: tuple[CommitSaid, ...]
     failing: tuple[str, ...]
     notes: tuple[str, ...]
     notes_change: str
@@ -93,8 +102,23 @@ class DecisionSaid:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KeySaid:
+    """The sealed key: the true cause, and the paths of the component that holds it.
+
+    ``note`` says instead why there is nothing of it to see.
+    """
+
+    cause: str = ""
+    component: tuple[str, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesSaid:
-    """All of it. ``conflict`` and ``repair`` are in words, or say that it is open."""
+    """All of it. ``conflict`` and ``repair`` are in words, or say that it is open.
+
+    ``key`` is null where there is none.
+    """
 
     sessions: tuple[SessionSaid, ...]
     scores: tuple[ScoreSaid, ...]
@@ -103,7 +127,7 @@ class SeriesSaid:
     decisions: tuple[DecisionSaid, ...]
     answers: tuple[AnswerSaid, ...]
     verdicts: tuple[str, ...]
-    key: str
+    key: KeySaid | None
 
 
 def series_said(view: SeriesView) -> SeriesSaid:
@@ -120,10 +144,20 @@ def series_said(view: SeriesView) -> SeriesSaid:
     )
 
 
-def _key(view: SeriesView) -> str:
-    if view.key_open:
-        return " ".join(view.files.key.split())
-    return "shown when the answers to the repair are in"
+def _key(view: SeriesView) -> KeySaid | None:
+    if not view.key_open:
+        return KeySaid(note="shown when the answers to the repair are in")
+    if not view.files.key:
+        return None
+    document, problems = parse_document(view.files.key, "key.yaml")
+    written = None if document is None or problems else document.data
+    if not isinstance(written, dict):
+        return KeySaid(note="its file says nothing that can be read")
+    component = written.get("component")
+    return KeySaid(
+        cause=" ".join(str(written.get("cause", "")).split()),
+        component=tuple(map(str, component)) if isinstance(component, list | tuple) else (),
+    )
 
 
 def score_said(score: Score) -> ScoreSaid:
@@ -166,7 +200,6 @@ def _session(view: SeriesView, record: SessionRecord) -> SessionSaid:
     changed = "nothing"
     if change is not None:
         changed = f"{number_of(change.files, 'file')} +{change.insertions} -{change.deletions}"
-    known = {one.id for one in record.start.commits}
     return SessionSaid(
         number=number,
         name=record.name,
@@ -184,7 +217,8 @@ def _session(view: SeriesView, record: SessionRecord) -> SessionSaid:
         ),
         change=changed,
         commits=tuple(
-            f"{one.id[:_SHORT]} {one.subject}" for one in record.end.commits if one.id not in known
+            CommitSaid(head=f"{one.id[:_SHORT]} {one.subject}", body=one.body)
+            for one in record.written
         ),
         failing=tuple(
             f"{one.part.value} {one.check}: "

@@ -24,7 +24,7 @@ from trialbook.model.runfiles import (
 )
 from trialbook.model.series import CONTINUE
 from trialbook.model.series_record import SeriesRecord
-from trialbook.model.session import Handover, SessionRecord
+from trialbook.model.session import CUT, Commit, Handover, SessionRecord
 from trialbook.model.trial import Trial
 from trialbook.model.usage import Usage, added
 from trialbook.verify.codes import Code
@@ -64,6 +64,7 @@ def session_faults(plan: Plan, trial: Trial) -> Iterator[str]:
     for one in trial.sessions:
         yield from _one(task, trial, one)
     yield from _chain(trial)
+    yield from _commits(trial)
     yield from _number(task, trial)
     yield from _attempts(trial)
 
@@ -109,6 +110,26 @@ def _chain(trial: Trial) -> Iterator[str]:
             yield "its first session did not begin with the baseline"
     if first is not None and change is not None and trial.sessions[-1].end.tree != change.tree:
         yield "its last session ended with another tree than the trial"
+
+
+def _commits(trial: Trial) -> Iterator[str]:
+    """A commit is one thing: what is said of it is the same wherever it stands."""
+    known: dict[str, Commit] = {}
+    for one in trial.sessions:
+        for commit in (*one.start.commits, *one.end.commits):
+            first = known.setdefault(commit.id, commit)
+            if (first.tree, first.subject) != (commit.tree, commit.subject):
+                yield f"session {one.session} says something else of commit {commit.id[:12]}"
+            elif not _agree(first.body, commit.body):
+                yield f"session {one.session} has another message of commit {commit.id[:12]}"
+            if "\n" in commit.subject or (commit.body and not commit.subject):
+                yield f"the message of commit {commit.id[:12]} cannot be parted as it is"
+
+
+def _agree(one: str, two: str) -> bool:
+    """Whether two texts may be of one message, each cut where there was no more room."""
+    short, long = sorted((one, two), key=len)
+    return one == two or (short.endswith(CUT) and long.startswith(short.removesuffix(CUT)))
 
 
 def _number(task: PlannedTask, trial: Trial) -> Iterator[str]:

@@ -177,10 +177,9 @@ class SeriesDesk:
                 yield from (f"  {path}" for path in sorted(files.planted[one.session].paths))
             if packet.rubric not in _ASK_WHAT_IS_SAID:
                 continue
-            known = {commit.id for commit in one.start.commits}
-            for commit in one.end.commits:
-                if commit.id not in known:
-                    yield f"commit: {commit.subject}"
+            for commit in one.written:
+                yield f"commit: {commit.subject}"
+                yield from (f"  {line}".rstrip() for line in commit.body.splitlines())
             path = f"{packet.trial.path}/{notes_patch(one.session)}"
             patch = self.reader.file(packet.run, path) or b""
             yield plain_diff(blinding.diff(parse_diff(patch)))
