@@ -8,8 +8,8 @@ from typing import Any
 
 from trialbook.api import Page
 from trialbook.model.plan import Plan
+from trialbook.reporting.brief import RunBrief
 from trialbook.reporting.comparability import obstacles
-from trialbook.reporting.summary import Summary
 from trialbook.reporting.wording import part_said
 from trialbook.site.addresses import OVERVIEW, run_page, suite_page
 from trialbook.site.figures import configuration_figure, counts_figure, when
@@ -24,7 +24,7 @@ class RunEntry:
 
     run: RunRef
     plan: Plan
-    summary: Summary
+    summary: RunBrief
     closed: bool
 
 

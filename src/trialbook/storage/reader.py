@@ -222,6 +222,14 @@ class Reader:
         """
         return self._record(kind, run, path)
 
+    def object_id(self, path: str) -> str | None:
+        """The id of a file or folder of the ledger, by its path from the root down, or None.
+
+        It stands for all that is in there: the same id, the same content.
+        """
+        entry = self._lookup(os.fsencode(path))
+        return None if entry is None else entry.oid
+
     def is_closed(self, run: RunRef) -> bool:
         """Whether the run's results are written, which is the last thing that happens to it."""
         return self._entry(run, "results.csv") is not None

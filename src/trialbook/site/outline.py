@@ -1,0 +1,92 @@
+"""What pages the site has, scope by scope: the place where a new kind of page is named.
+
+See `trialbook.site.units` for the scopes, and for what a part has to keep to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trialbook.model.runfiles import session_patch
+from trialbook.reporting.results import results_csv
+from trialbook.site.addresses import run_folder
+from trialbook.site.judgement_pages import judgement_pages
+from trialbook.site.ledger_view import LedgerView
+from trialbook.site.overview import RunEntry, index_page, suites_page
+from trialbook.site.rubric_pages import rubric_pages
+from trialbook.site.run_page import page_of_run
+from trialbook.site.trial_page import TrialFiles, page_of_trial, shown_as_text
+from trialbook.site.units import ConfigurationRef, File, Made, Part, TaskRef, TrialRef
+from trialbook.storage.reader import RunRef
+
+
+def _overview(view: LedgerView, _: None) -> Iterator[Made]:
+    entries = [_entry(view, run) for run in view.runs]
+    yield index_page(view.suites, entries, view.reader.head)
+
+
+def _rubrics(view: LedgerView, _: None) -> Iterator[Made]:
+    yield from rubric_pages(view.rubrics)
+
+
+def _judgement(view: LedgerView, _: None) -> Iterator[Made]:
+    yield from judgement_pages(view.root, view.reader)
+
+
+def _suite(view: LedgerView, suite: str) -> Iterator[Made]:
+    yield suites_page(suite, [_entry(view, run) for run in view.runs_of(suite)])
+
+
+def _run(view: LedgerView, run: RunRef) -> Iterator[Made]:
+    results = view.results(run)
+    closed = view.reader.is_closed(run)
+    yield page_of_run(run, results, results.summary, closed=closed, worked=view.worked(run))
+
+
+def _csv(view: LedgerView, run: RunRef) -> Iterator[Made]:
+    results = view.results(run)
+    data = results_csv(results.plan, results.standings.values())
+    yield File(f"{run_folder(run)}/results.csv", data)
+
+
+def _trial(view: LedgerView, ref: TrialRef) -> Iterator[Made]:
+    run, path = ref
+    reader, results = view.reader, view.results(run)
+    standing = results.standings[path]
+    trial = standing.trial
+    files = TrialFiles(
+        trial=trial,
+        grades=results.grades.get(path, ()),
+        patch=reader.file(run, f"{path}/change.patch"),
+        texts={
+            name: reader.file(run, f"{path}/{name}") or b""
+            for name in reader.files(run, path)
+            if shown_as_text(name)
+        },
+        standing=standing,
+        regrades=results.regrades,
+        facts=view.facts(ref),
+        series=results.series.get(path),
+        session_patches={
+            one.session: reader.file(run, f"{path}/{session_patch(one.session)}") or b""
+            for one in trial.sessions
+        },
+    )
+    yield page_of_trial(run, results.summary, files)
+
+
+def _entry(view: LedgerView, run: RunRef) -> RunEntry:
+    brief = view.brief(run)
+    return RunEntry(run=run, plan=view.plan(run), summary=brief, closed=brief.closed)
+
+
+PER_SITE: tuple[Part[None], ...] = (
+    Part("rubrics", _rubrics, key=lambda view, _: view.rubrics_key),
+    Part("judgement", _judgement, key=lambda view, _: (view.runs_key, view.rubrics_key)),
+    Part("overview", _overview, key=lambda view, _: (view.site_key, view.reader.head)),
+)
+PER_SUITE: tuple[Part[str], ...] = (Part("suite", _suite),)
+PER_TASK: tuple[Part[TaskRef], ...] = ()
+PER_CONFIGURATION: tuple[Part[ConfigurationRef], ...] = ()
+PER_RUN: tuple[Part[RunRef], ...] = (Part("run", _run), Part("csv", _csv))
+PER_TRIAL: tuple[Part[TrialRef], ...] = (Part("trial", _trial),)
