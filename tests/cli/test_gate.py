@@ -65,8 +65,13 @@ def test_a_suite_is_run_judged_and_committed(ledger: Path) -> None:
     (run,) = said["candidate"]["runs"]
     again = trialbook(ledger, "gate", run, "--json", check=1).stdout
     assert json.loads(again) == said
+    planned = json.loads((ledger / f"runs/mini/{run}/plan.json").read_text())["gate"]
+    assert planned == {"baseline": "good", "candidate": "bad", "baseline_from": None, "after": []}
     old = trialbook(ledger, "gate", "mini", "--baseline-from", run, "--json", check=1)
     assert json.loads(old.stdout)["caution"].startswith("historical baseline")
-    assert json.loads(old.stdout)["candidate"]["runs"] != [run]
+    (newer,) = json.loads(old.stdout)["candidate"]["runs"]
+    assert newer != run
+    planned = json.loads((ledger / f"runs/mini/{newer}/plan.json").read_text())["gate"]
+    assert planned["baseline_from"] == f"mini/{run}"
     trialbook(ledger, "verify")
     assert git(ledger, "status", "--porcelain") == ""

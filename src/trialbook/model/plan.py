@@ -251,6 +251,20 @@ class PlannedLock:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedGate:
+    """The gate that a run is made for: the two configurations, and which runs it judges besides.
+
+    ``baseline_from`` is the older run that has the baseline's trials, ``after`` the runs of the
+    stages before, in order; both are paths below ``runs/``.
+    """
+
+    baseline: str
+    candidate: str
+    baseline_from: str | None = None
+    after: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Runner:
     """The program and the machine that ran it.
 
@@ -274,6 +288,7 @@ class Plan:
     outcome to the number of replacements that a slot may get for it (None: any number).
     ``kind`` is what the plan is for; ``held_out_opened`` counts the plans that ran held-out tasks
     of the suite, this one included, when it was made, and is 0 in a plan without any.
+    ``gate`` says which gate the run belongs to; None if it was not made for one.
     ``suite_tasks`` and ``suite_configurations`` are how many the suite had, of which the plan may
     have fewer; None in plans of older versions.
     """
@@ -295,6 +310,7 @@ class Plan:
     accept: str
     compare: Comparison | None
     judgement: PlannedJudgement | None = None
+    gate: PlannedGate | None = None
     rerun: dict[str, int | None]
     limits_are_failures: bool
     suite_tasks: int | None = None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from trialbook.errors import Interrupted, UserError
-from trialbook.model.plan import DRAFT
+from trialbook.model.plan import DRAFT, PlannedGate
 from trialbook.model.suite import Suite
 from trialbook.reporting.arms import Arm, arm
 from trialbook.reporting.gate import Gated, gate
@@ -111,6 +111,7 @@ def run_gate(
         Interrupted: a person stopped it; what ran is in the ledger.
     """
     names = () if wish.revisions else _configurations(suite, wish)
+    planned = _planned(suite, wish.resolved(), open_reader)
     runs: list[str] = []
     while True:
         request = Request(
@@ -118,6 +119,7 @@ def run_gate(
             configurations=names,
             jobs=wish.jobs,
             revisions=wish.revisions,
+            gate=replace(planned, after=tuple(f"{suite.name}/{run}" for run in runs)),
         )
         plan = make_plan(
             suite,
@@ -141,6 +143,20 @@ def run_gate(
         if found is None or not found.more:
             return judged
         say(f"the first stage does not decide: {found.decision.reason if found.decision else ''}")
+
+
+def _planned(suite: Suite, wish: GateWish, open_reader: Callable[[], Reader]) -> PlannedGate:
+    """What the plans of the gate say of it."""
+    compare = suite.compare
+    candidate = wish.candidate or (compare.candidate if compare else "")
+    older = None
+    if wish.baseline_from is not None:
+        older = open_reader().resolve_run(wish.baseline_from).path
+    return PlannedGate(
+        baseline=wish.baseline or (compare.baseline if compare else "") or candidate,
+        candidate=candidate,
+        baseline_from=older,
+    )
 
 
 def _configurations(suite: Suite, wish: GateWish) -> tuple[str, ...]:

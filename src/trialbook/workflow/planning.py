@@ -18,6 +18,7 @@ from trialbook.model.plan import (
     LOCKED,
     Plan,
     PlannedConfiguration,
+    PlannedGate,
     PlannedSlot,
     PluginUse,
     schedule,
@@ -65,6 +66,7 @@ class Request:
     revisions: Revisions | None = None
     kind: str = DEVELOPMENT
     comparison: Declaration = field(default_factory=Declaration)
+    gate: PlannedGate | None = None
 
 
 def narrowed(suite: Suite, request: Request) -> Suite:
@@ -126,6 +128,7 @@ def make_plan(
         accept=suite.accept,
         compare=declared(suite, request.comparison),
         judgement=planned_judgement(root, suite),
+        gate=request.gate,
         rerun=_ALWAYS_RERUN | suite.rerun,
         limits_are_failures=suite.limits_are_failures,
         suite_tasks=len(whole.tasks),
