@@ -101,8 +101,7 @@ def make_plan(
             one that is pinned, or the suite is locked and is not as it was locked.
         Refused, EnvironmentProblem: a snapshot or toolchain cannot be prepared.
     """
-    state = lock_state(root, suite, registry)
-    refuse_drift(state)
+    refuse_drift(state := lock_state(root, suite, registry))
     whole, suite = suite, narrowed(suite, request)
     clients = _clients_and_all_else(suite, registry, system, say)
     sandboxes, toolchains = _places(suite, request, root, registry, system, say)
