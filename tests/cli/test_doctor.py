@@ -164,6 +164,7 @@ def test_without_git_it_is_git_that_is_missing(
     assert "missing: install git" in done.stdout
 
 
+@pytest.mark.slow
 def test_in_a_folder_that_is_gone_it_works_and_other_commands_say_so(tmp_path: Path) -> None:
     for command, said in (("doctor", "this machine"), ("status", "is not there any more")):
         script = f'mkdir gone; cd gone; rmdir ../gone; exec "$0" -m trialbook {command}'

@@ -207,6 +207,7 @@ def wait_for_trials(ledger: Path, count: int) -> None:
     raise AssertionError("no trial was committed")
 
 
+@pytest.mark.slow
 def test_ctrl_c_records_what_was_cut_off_and_says_how_to_resume(ledger: Path) -> None:
     slow_down(ledger, "60")
     process = start_eval(ledger, "--jobs", "2")

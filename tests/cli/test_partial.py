@@ -3,12 +3,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from tests.cli.test_eval import run_folder
 from tests.conftest import trialbook
 
 SAID = "1 of 2 tasks, 1 of 2 configurations"
 
 
+@pytest.mark.slow
 def test_a_run_of_a_part_says_so_everywhere_and_does_not_stand_for_the_suite(ledger: Path) -> None:
     trialbook(ledger, "eval", "mini", "-r", "1")
     whole = run_folder(ledger).rsplit("/", 1)[1]

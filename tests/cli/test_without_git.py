@@ -31,6 +31,7 @@ def test_a_run_without_git_says_that_it_needs_one(no_git: Path) -> None:
     assert "git" in done.stderr
 
 
+@pytest.mark.slow
 def test_eval_works_before_the_first_commit(tmp_path: Path) -> None:
     trialbook(tmp_path, "init", "evals")
     ledger = tmp_path / "evals"

@@ -200,6 +200,7 @@ def test_trouble_that_nobody_thought_of_ends_one_request_and_is_on_record(scene:
 # --- one request a connection -----------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_second_request_on_a_connection_goes_nowhere(scene: Scene) -> None:
     server, other = Recorder(), Recorder()
     scene.serve(server, "api.test")
@@ -480,6 +481,7 @@ def test_at_the_end_open_tunnels_are_ended_and_logged(scene: Scene) -> None:
     assert row["reason"] == "open when the trial was over"
 
 
+@pytest.mark.slow
 def test_no_connection_is_left_to_be_collected(scene: Scene) -> None:
     """Neither one that came at the last moment, nor one that was turned away and does not read."""
     scene.serve(answer, "api.test")

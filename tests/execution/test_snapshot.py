@@ -391,6 +391,7 @@ def index(tmp_path: Path) -> tuple[dict[str, str], str]:
     return environ, hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+@pytest.mark.slow
 def test_a_package_is_fetched_once_and_then_offline(
     resolved: Resolve, index: tuple[dict[str, str], str], store: Store, tmp_path: Path
 ) -> None:

@@ -294,6 +294,7 @@ def test_two_threads_that_need_what_fails_try_it_once(
     assert (tmp_path / "count").read_text() == "once\n"
 
 
+@pytest.mark.slow
 def test_a_killed_preparation_leaves_nothing_that_counts_and_nothing_that_runs(
     start: Callable[[str], subprocess.Popen[str]], suite: Path, tmp_path: Path
 ) -> None:

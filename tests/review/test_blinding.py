@@ -186,6 +186,7 @@ def test_nothing_in_the_page_of_a_packet_acts() -> None:
         assert char not in plain_diff(found.files)
 
 
+@pytest.mark.slow
 @given(text=st.text(max_size=300))
 def test_any_patch_makes_a_packet(text: str) -> None:
     found = seen(text.encode("utf-8", "surrogatepass"))

@@ -148,6 +148,7 @@ def test_a_file_that_is_not_there_or_no_text_is_told(
         desk.check(tmp_path / "x.yaml", "x.yaml")
 
 
+@pytest.mark.slow
 @settings(
     max_examples=60,
     deadline=None,

@@ -286,6 +286,7 @@ def test_at_a_terminal_the_editor_opens_again_and_the_guess_is_asked_last(
     assert "guess: {configuration: yak-flow, sure: 35}" in git(root, "show", "HEAD")
 
 
+@pytest.mark.slow
 def test_two_branches_of_two_reviewers_merge_without_a_conflict(root: Path) -> None:
     for name in ("ann", "bob"):
         git(root, "checkout", "-q", "-b", name, "main")

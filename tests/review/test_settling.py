@@ -93,6 +93,7 @@ def test_equal_verdicts_against_it_reject(tmp_path: Path) -> None:
     assert set(outcomes(root).values()) == {Outcome.REJECTED}
 
 
+@pytest.mark.slow
 def test_what_reviewers_differ_on_is_open_until_it_is_settled(tmp_path: Path) -> None:
     root = reviewed_ledger(tmp_path / "ledger")
     review_all(root, "ann")
@@ -110,6 +111,7 @@ def test_what_reviewers_differ_on_is_open_until_it_is_settled(tmp_path: Path) ->
     assert a_table(root).waiting() == []
 
 
+@pytest.mark.slow
 def test_what_cannot_be_settled_is_unresolved_and_never_no(tmp_path: Path) -> None:
     root = reviewed_ledger(tmp_path / "ledger")
     review_all(root, "ann")
@@ -141,6 +143,7 @@ def test_a_third_reviewer_decides_only_where_the_plan_names_one(tmp_path: Path) 
     assert record.items[0].moved == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
@@ -178,6 +181,7 @@ def test_a_settlement_that_is_broken_by_hand_is_told_by_line(
     assert opened.draft.there
 
 
+@pytest.mark.slow
 def test_the_forms_do_not_say_which_configuration_it_is(tmp_path: Path) -> None:
     root = reviewed_ledger(tmp_path / "ledger")
     review_all(root, "ann")
@@ -191,6 +195,7 @@ def test_the_forms_do_not_say_which_configuration_it_is(tmp_path: Path) -> None:
             assert YAK not in text
 
 
+@pytest.mark.slow
 def test_reconciling_at_the_editor_goes_through_all_and_makes_the_results_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,6 +225,7 @@ def test_reconciling_at_the_editor_goes_through_all_and_makes_the_results_again(
     assert "nothing is left" in again.stdout
 
 
+@pytest.mark.slow
 def test_a_form_that_is_filled_in_elsewhere_goes_on_record(tmp_path: Path) -> None:
     root = reviewed_ledger(tmp_path / "ledger")
     review_all(root, "ann")
@@ -246,6 +252,7 @@ def test_a_run_that_is_not_closed_is_not_reviewed_yet(tmp_path: Path) -> None:
         a_desk(root).next("ann", RUN)
 
 
+@pytest.mark.slow
 def test_reviews_that_are_open_take_no_more_answers(tmp_path: Path) -> None:
     root = reviewed_ledger(tmp_path / "ledger")
     review_all(root, "ann")
@@ -255,6 +262,7 @@ def test_reviews_that_are_open_take_no_more_answers(tmp_path: Path) -> None:
     assert a_desk(root).next("cy") is None
 
 
+@pytest.mark.slow
 def test_an_open_page_shows_the_reviews(tmp_path: Path) -> None:
     root = reviewed_ledger(tmp_path / "ledger")
     review_all(root, "ann")

@@ -22,6 +22,7 @@ def outcome(tmp_path: Path, **changed: str):  # type: ignore[no-untyped-def]  # 
     return ran(ledger)
 
 
+@pytest.mark.slow
 def test_a_conflict_with_the_agents_work_is_said_and_the_session_left_out(tmp_path: Path) -> None:
     work = WORK["change"] + f"printf '{UNITS}' > units.py\ngit commit -qam 'Say more'\n"
     found = outcome(tmp_path, **{CHANGE: work})
@@ -36,6 +37,7 @@ def test_a_conflict_with_the_agents_work_is_said_and_the_session_left_out(tmp_pa
     assert found.record["outcome"] == "accepted"
 
 
+@pytest.mark.slow
 def test_the_task_may_have_the_session_run_without_it(tmp_path: Path) -> None:
     work = WORK["change"] + f"printf '{UNITS}' > units.py\n"
     task = TASK.replace("      key: private/key.yaml\n", "      key: private/key.yaml\n"
@@ -48,6 +50,7 @@ def test_the_task_may_have_the_session_run_without_it(tmp_path: Path) -> None:
     assert found.handover(4)["equal"]
 
 
+@pytest.mark.slow
 def test_work_beside_the_change_is_merged_with_it_committed_or_not(tmp_path: Path) -> None:
     # Lines that the planted change does not touch, one file committed and the other not.
     snapshot = "".join(f"# {number}\n" for number in range(8))
@@ -80,6 +83,7 @@ def test_work_beside_the_change_is_merged_with_it_committed_or_not(tmp_path: Pat
     assert "units.py | 2 +-" in found.text("sessions/4/change.patch")
 
 
+@pytest.mark.slow
 def test_the_planted_commit_looks_like_the_others(tmp_path: Path) -> None:
     look = "git log -2 --format='%an %ae %cn' > log.txt; git show --stat HEAD >> log.txt\n"
     found = outcome(tmp_path, **{REPAIR: look})
@@ -106,6 +110,7 @@ OWN = """\
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("breaks", [True, False])
 def test_a_defect_of_the_agents_own_goes_before_any_other(tmp_path: Path, breaks: bool) -> None:
     spoil = "sed -i 's/return value/return value + 1/' units.py\n" if breaks else ""
@@ -133,6 +138,7 @@ def test_a_defect_of_the_agents_own_goes_before_any_other(tmp_path: Path, breaks
         assert prompt == "Do what repair asks for.\n"
 
 
+@pytest.mark.slow
 def test_the_planted_commit_can_be_found_by_anybody_who_looks(tmp_path: Path) -> None:
     ledger = make_ledger(tmp_path / "ledger")
     trialbook(ledger, "eval", "story", "--sandbox", "none")

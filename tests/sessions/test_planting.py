@@ -45,12 +45,14 @@ def rules(found: Any) -> dict[str, str]:
     return {one["rule"]: one["status"] for one in found["rules"]}
 
 
+@pytest.mark.slow
 def test_a_fair_plant_keeps_every_rule(tmp_path: Path) -> None:
     found = checked(tmp_path, code=0)
     assert found["fair"] is True, found["rules"]
     assert set(rules(found).values()) == {"kept"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rule", "changed"),
     [

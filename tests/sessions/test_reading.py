@@ -111,6 +111,7 @@ def test_everything_that_is_written_is_loaded(tmp_path: Path) -> None:
     assert {"private/key.yaml", "private/plant/merge.patch", "sessions/docs/brief.md"} <= frozen
 
 
+@pytest.mark.slow
 def test_a_plan_and_a_lock_freeze_the_sessions_and_tell_nothing_private(tmp_path: Path) -> None:
     ledger = short_ledger(tmp_path / "ledger")
     trialbook(ledger, "eval", "story", "--sandbox", "none")
@@ -125,6 +126,7 @@ def test_a_plan_and_a_lock_freeze_the_sessions_and_tell_nothing_private(tmp_path
     assert "brief.md" in trialbook(ledger, "resume", run, check=2).stderr
 
 
+@pytest.mark.slow
 def test_the_key_and_the_plant_are_only_digests_in_a_plan(tmp_path: Path) -> None:
     ledger = make_ledger(tmp_path / "ledger")
     trialbook(ledger, "eval", "story", "--sandbox", "none")

@@ -64,6 +64,7 @@ def left_over(ledger: Path) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_a_series_goes_on_with_the_session_that_it_was_in(tmp_path: Path, number: int) -> None:
     ledger, log = interrupted(tmp_path, number)
@@ -85,6 +86,7 @@ def test_a_series_goes_on_with_the_session_that_it_was_in(tmp_path: Path, number
     trialbook(ledger, "verify")
 
 
+@pytest.mark.slow
 def test_what_an_interrupted_session_used_is_not_known(tmp_path: Path) -> None:
     ledger, _ = interrupted(tmp_path, signal.SIGKILL)
     trialbook(ledger, "resume", next((ledger / "runs/story").iterdir()).name)
@@ -93,6 +95,7 @@ def test_what_an_interrupted_session_used_is_not_known(tmp_path: Path) -> None:
     assert found.sessions[1]["usage"]["output_tokens"] is None
 
 
+@pytest.mark.slow
 def test_a_series_without_the_objects_of_its_sessions_begins_anew(tmp_path: Path) -> None:
     ledger, log = interrupted(tmp_path, signal.SIGKILL)
     cache = Path(os.environ["TRIALBOOK_CACHE"])
@@ -103,6 +106,7 @@ def test_a_series_without_the_objects_of_its_sessions_begins_anew(tmp_path: Path
     trialbook(ledger, "verify")
 
 
+@pytest.mark.slow
 def test_notes_that_cannot_be_read_are_no_obstacle(tmp_path: Path) -> None:
     ledger, log = interrupted(tmp_path, signal.SIGKILL)
     (notes,) = (ledger / ".git/trialbook/runs").rglob("session-1")
@@ -112,6 +116,7 @@ def test_notes_that_cannot_be_read_are_no_obstacle(tmp_path: Path) -> None:
     assert ran(ledger).record["outcome"] == "accepted"
 
 
+@pytest.mark.slow
 def test_one_that_is_stopped_in_its_first_session_is_recorded_and_run_again(tmp_path: Path) -> None:
     log, gate = tmp_path / "log.txt", tmp_path / "gate"
     work = f"echo core >> {log}; [ -e {gate} ] || sleep 120; printf 'def write' > rows.py\n"

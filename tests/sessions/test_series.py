@@ -78,6 +78,7 @@ def test_what_is_cleared_is_told_with_how_that_was_checked(whole: Ran) -> None:
     assert all(one["checked"] for one in whole.handover(2)["things"])
 
 
+@pytest.mark.slow
 def test_nothing_of_the_checks_is_in_the_room_of_an_agent(tmp_path: Path) -> None:
     look = "find .. -not -path '*/.git/*' > room.txt; env >> room.txt\n"
     ledger = short_ledger(
@@ -92,6 +93,7 @@ def test_nothing_of_the_checks_is_in_the_room_of_an_agent(tmp_path: Path) -> Non
         assert word not in patch.lower(), word
 
 
+@pytest.mark.slow
 def test_a_session_that_fails_is_followed_by_the_next_one(tmp_path: Path) -> None:
     ledger = short_ledger(tmp_path / "ledger", core="echo 'tests are red' > NOTES.md; exit 3\n")
     trialbook(ledger, "eval", "story", "--sandbox", "none")
@@ -103,6 +105,7 @@ def test_a_session_that_fails_is_followed_by_the_next_one(tmp_path: Path) -> Non
     ]
 
 
+@pytest.mark.slow
 def test_a_session_out_of_time_is_followed_by_the_next_one(tmp_path: Path) -> None:
     ledger = short_ledger(tmp_path / "ledger", core="printf x > half.txt; sleep 60\n")
     task = ledger / "suites/story/tasks/table/task.yaml"
@@ -124,6 +127,7 @@ def test_the_plans_rule_may_end_a_series_after_a_failure(tmp_path: Path) -> None
     assert ran(ledger).outcomes == ["rejected"]
 
 
+@pytest.mark.slow
 def test_the_time_of_the_series_is_shared_by_its_sessions(tmp_path: Path) -> None:
     ledger = short_ledger(tmp_path / "ledger", core="printf 'def write' > rows.py; sleep 60\n")
     suite = ledger / "suites/story/suite.yaml"
@@ -135,6 +139,7 @@ def test_the_time_of_the_series_is_shared_by_its_sessions(tmp_path: Path) -> Non
     trialbook(ledger, "verify")
 
 
+@pytest.mark.slow
 def test_a_process_left_behind_is_gone_in_the_next_session(tmp_path: Path) -> None:
     ledger = short_ledger(
         tmp_path / "ledger",
@@ -151,6 +156,7 @@ def test_a_process_left_behind_is_gone_in_the_next_session(tmp_path: Path) -> No
     assert (processes["state"], processes["checked"][0]) == ("cleared", "1")
 
 
+@pytest.mark.slow
 def test_home_and_temporary_files_are_new_in_each_session(tmp_path: Path) -> None:
     write = 'ls -A "$HOME" "$TMPDIR" > "seen-$1.txt"; echo "$HOME" >> "seen-$1.txt"\n'
     keep = 'touch "$HOME/.client" "$TMPDIR/cache"\n'
@@ -173,6 +179,7 @@ def test_a_repetition_and_a_session_choose_the_agents_files(tmp_path: Path) -> N
     assert "did you mean `session`?" in said.stdout + said.stderr
 
 
+@pytest.mark.slow
 def test_the_history_is_the_agents_own_in_the_next_session(tmp_path: Path) -> None:
     ledger = short_ledger(
         tmp_path / "ledger",
@@ -189,6 +196,7 @@ def test_the_history_is_the_agents_own_in_the_next_session(tmp_path: Path) -> No
     git(ledger, "fsck", "--strict")
 
 
+@pytest.mark.slow
 def test_trouble_of_ours_in_a_later_session_is_no_result(tmp_path: Path) -> None:
     # What the agent of the second session is to get goes while the first one works.
     ledger = short_ledger(

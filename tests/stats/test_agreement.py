@@ -231,6 +231,7 @@ def test_it_does_not_matter_who_is_the_first_reviewer(found: AgreementTable) -> 
         assert getattr(one, name) == getattr(other, name), name
 
 
+@pytest.mark.slow
 @given(tables)
 def test_nominal_measures_do_not_know_the_order_of_categories(found: AgreementTable) -> None:
     size = len(found.categories)
@@ -243,6 +244,7 @@ def test_nominal_measures_do_not_know_the_order_of_categories(found: AgreementTa
         assert (one.kappa, one.ac1, one.alpha) == (other.kappa, other.ac1, other.alpha)
 
 
+@pytest.mark.slow
 @given(tables)
 def test_the_order_from_best_to_worst_may_be_turned_round(found: AgreementTable) -> None:
     turned = AgreementTable(

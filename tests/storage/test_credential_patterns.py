@@ -274,6 +274,7 @@ def test_what_is_no_secret_comes_through_unchanged(
     assert found == []
 
 
+@pytest.mark.slow
 def test_in_a_large_log_only_what_was_planted_goes() -> None:
     lines = [line for corpus in CORPORA for line in corpus(rnd(corpus.__name__))]
     planted = list(SELF_EVIDENT.values())

@@ -143,6 +143,7 @@ class TestRemoving:
         remove_tree(top)
         assert not top.exists()
 
+    @pytest.mark.slow
     def test_a_tree_deeper_than_a_path_may_be_long(self, tmp_path: Path) -> None:
         top = tmp_path / "top"
         top.mkdir()

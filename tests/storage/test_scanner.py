@@ -35,6 +35,7 @@ print(json.dumps(told))
 """
 
 
+@pytest.mark.slow
 def test_without_the_extra_there_is_no_scanner_and_nothing_is_imported() -> None:
     code = (
         "import sys, trialbook.workflow.worker\n"

@@ -626,6 +626,7 @@ def test_a_plugin_that_misbehaves_is_named_and_stops_nothing(
     assert any(expected in problem for problem in problems), problems
 
 
+@pytest.mark.slow
 def test_the_suites_of_this_repository_are_clean_and_quickly_checked(
     root: Path, registry: Registry
 ) -> None:

@@ -105,12 +105,14 @@ def test_the_untouched_snapshot_satisfies_no_check() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_projects_own_tests_pass(tmp_path: Path) -> None:
     shutil.copytree(SUITE / "snapshots" / "service", tmp_path / "tree")
     done = own_tests(tmp_path / "tree")
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("configuration", CONFIGURATIONS)
 @pytest.mark.parametrize("task", TASKS)
 def test_recorded_code_works_and_its_tests_pass(

@@ -205,6 +205,7 @@ def test_a_lost_command_takes_no_other_command_with_it(tmp_path: Path) -> None:
             assert result.leftover_processes == 1
 
 
+@pytest.mark.slow
 def test_the_sweep_leaves_other_children_of_the_runner_alone(bench: Bench) -> None:
     ordinary = subprocess.Popen(["sleep", "60"])
     older = subprocess.Popen(["sleep", "60"], start_new_session=True)

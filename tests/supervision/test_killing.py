@@ -97,6 +97,7 @@ def test_what_ends_just_after_the_command_is_not_taken_for_a_leftover(bench: Ben
     assert bench.out.read_text() == "first\nlast\n"
 
 
+@pytest.mark.slow
 def test_sigterm_comes_first_and_leaves_time_to_clean_up(bench: Bench) -> None:
     script = """
 import signal, sys, time
@@ -134,6 +135,7 @@ print("heard", len(heard), flush=True)
     assert result.leftover_processes == 0
 
 
+@pytest.mark.slow
 def test_who_ignores_sigterm_is_killed_after_the_grace(bench: Bench) -> None:
     result = bench.python(STUBBORN, limits=Limits(minutes=1.0 / 60, grace_seconds=0.5))
     assert bench.alive() == []

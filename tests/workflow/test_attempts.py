@@ -111,6 +111,7 @@ def test_no_change_calls_for_a_second_attempt(ledger: Path) -> None:
     assert [one["outcome"] for one in record["attempts"]] == ["no_change", None]
 
 
+@pytest.mark.slow
 def test_a_limit_of_its_own_ends_the_first_attempt_and_not_the_trial(ledger: Path) -> None:
     chain(
         ledger,
@@ -129,6 +130,7 @@ def test_a_limit_of_its_own_ends_the_first_attempt_and_not_the_trial(ledger: Pat
     verify(ledger)
 
 
+@pytest.mark.slow
 def test_a_limit_of_the_whole_trial_leaves_nothing_to_a_second_attempt(ledger: Path) -> None:
     limits = {"minutes": 0.02, "grace_seconds": 0.2}
     chain(ledger, "import time\ntime.sleep(60)", ANSWER, "limit_reached", more={"limits": limits})
@@ -238,6 +240,7 @@ def recordings(ledger: Path, **usage: str | None) -> None:
     (ledger / "suites/mini/configurations/good.yaml").write_text(json.dumps(written))
 
 
+@pytest.mark.slow
 def test_all_attempts_are_charged_to_the_trial(ledger: Path) -> None:
     recordings(
         ledger,
@@ -379,6 +382,7 @@ def test_checks_without_an_answer_make_the_trial_no_result(ledger: Path) -> None
     assert len(record["attempts"]) == 1
 
 
+@pytest.mark.slow
 def test_secrets_are_taken_out_of_what_a_first_attempt_left(
     ledger: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -396,6 +400,7 @@ def test_secrets_are_taken_out_of_what_a_first_attempt_left(
     verify(ledger)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "old", "new", "code"),
     [
@@ -435,6 +440,7 @@ def wait_for(path: Path, runner: subprocess.Popen[bytes]) -> None:
     raise AssertionError(f"{path} did not appear")
 
 
+@pytest.mark.slow
 def test_cancelling_a_second_attempt_keeps_both_and_what_the_first_one_used(
     ledger: Path, tmp_path: Path
 ) -> None:
@@ -454,6 +460,7 @@ def test_cancelling_a_second_attempt_keeps_both_and_what_the_first_one_used(
     verify(ledger)
 
 
+@pytest.mark.slow
 def test_a_run_that_is_stopped_while_checks_decide_makes_no_second_attempt(
     ledger: Path, tmp_path: Path
 ) -> None:
@@ -479,6 +486,7 @@ def test_a_run_that_is_stopped_while_checks_decide_makes_no_second_attempt(
     verify(ledger)
 
 
+@pytest.mark.slow
 def test_a_killed_second_attempt_is_cancelled_and_run_again_from_the_first(
     ledger: Path, tmp_path: Path
 ) -> None:

@@ -152,6 +152,7 @@ def test_resume_tells_of_a_withheld_trial_and_does_not_run_it_again(
     assert git(ledger, "rev-parse", "HEAD") == head
 
 
+@pytest.mark.slow
 def test_when_a_withheld_trial_is_removed_resume_does_it_again(
     ledger: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,6 +201,7 @@ def test_a_secret_that_is_too_short_to_be_found_is_refused_beforehand(
     assert git(ledger, "rev-parse", "HEAD") == before
 
 
+@pytest.mark.slow
 def test_show_and_the_site_say_what_was_taken_out(
     ledger: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

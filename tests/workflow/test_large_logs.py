@@ -85,6 +85,7 @@ def test_the_whole_log_is_a_git_lfs_object_in_the_local_store(talkative: Path) -
     assert git(talkative, "status", "--porcelain") == ""
 
 
+@pytest.mark.slow
 def test_what_graders_go_by_is_never_cut(talkative: Path) -> None:
     trialbook(talkative, "eval", "mini", *ONE)
     record = record_of(talkative)
@@ -110,6 +111,7 @@ def test_json_that_programs_read_is_never_cut(talkative: Path) -> None:
     assert [one["path"].rsplit("/", 1)[1] for one in cut] == ["events.jsonl", "stdout.txt"]
 
 
+@pytest.mark.slow
 def test_a_ledger_with_cut_logs_verifies(talkative: Path) -> None:
     trialbook(talkative, "eval", "mini", *ONE)
     done = trialbook(talkative, "verify", "--json", check=None)
@@ -117,6 +119,7 @@ def test_a_ledger_with_cut_logs_verifies(talkative: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.slow
 def test_secrets_are_out_before_a_log_is_cut_and_before_it_goes_to_lfs(
     talkative: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -267,6 +270,7 @@ def test_show_says_how_much_there_was_and_how_to_get_at_it(talkative: Path) -> N
     assert f"{trial_folder(talkative)}/full/{STDOUT} | git lfs smudge" in shown
 
 
+@pytest.mark.slow
 def test_the_page_of_a_trial_links_what_is_gone_and_shows_no_pointer(talkative: Path) -> None:
     trialbook(talkative, "eval", "mini", *ONE)
     trialbook(talkative, "site", "build", "--output", str(talkative.parent / "site"))

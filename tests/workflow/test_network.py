@@ -125,6 +125,7 @@ def test_a_configuration_may_say_that_a_refused_request_is_a_violation(ledger: P
     assert one["severity"] == "violation"
 
 
+@pytest.mark.slow
 def test_where_nothing_holds_the_network_everything_says_so(ledger: Path) -> None:
     with_agent(ledger, "open('answer.txt', 'w').write('first 1')", more="network: none\n")
     done = trialbook(

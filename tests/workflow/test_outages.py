@@ -195,6 +195,7 @@ def recorded(ledger: Path, ending: Ending) -> tuple[Incident, ...]:
 SHORT = "wait_minutes: 0.003, longest_wait_minutes: 0.006"
 
 
+@pytest.mark.slow
 def test_a_run_pauses_tries_and_goes_on_with_an_incident_on_record(ledger: Path) -> None:
     ending, watching, calls = run(
         ledger, lambda number: 2 <= number < 6, f"{{in_a_row: 3, {SHORT}}}"
@@ -227,6 +228,7 @@ def test_a_run_pauses_tries_and_goes_on_with_an_incident_on_record(ledger: Path)
     trialbook(ledger, "verify")
 
 
+@pytest.mark.slow
 def test_a_run_ends_when_the_provider_does_not_come_back_and_can_be_resumed(
     ledger: Path,
 ) -> None:

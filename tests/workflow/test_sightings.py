@@ -185,6 +185,7 @@ def test_an_answer_that_can_be_read_keeps_agents_from_being_started(
     assert row["detail"].endswith("and allowed: waived: The hint is what is measured here.")
 
 
+@pytest.mark.slow
 def test_a_task_with_a_reference_that_is_nowhere_says_so_in_its_audit(ledger: Path) -> None:
     folder = ledger / "suites/mini/tasks/first"
     write_files(folder, {"private/reference/long.txt": "an answer that is nowhere else at all\n"})

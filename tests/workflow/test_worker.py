@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.cli.test_eval import trials
 from tests.conftest import git, trialbook
 
@@ -43,6 +44,7 @@ def test_an_agent_that_exits_with_an_error_is_an_agent_error_and_not_graded(ledg
     assert record["attempts"][0]["process"]["exit_code"] == 3  # type: ignore[index]
 
 
+@pytest.mark.slow
 def test_a_timeout_is_graded_anyway_and_stays_a_timeout(ledger: Path) -> None:
     code = "open('answer.txt', 'w').write('first 1')\nimport time\ntime.sleep(60)"
     with_agent(ledger, code, limits="{minutes: 0.02, grace_seconds: 0.2}")
@@ -52,6 +54,7 @@ def test_a_timeout_is_graded_anyway_and_stays_a_timeout(ledger: Path) -> None:
     assert record["grades"][0]["accepted"] is True  # type: ignore[index]
 
 
+@pytest.mark.slow
 def test_a_plan_may_let_a_passing_artifact_count_after_the_limit(ledger: Path) -> None:
     code = "open('answer.txt', 'w').write('first 1')\nimport time\ntime.sleep(60)"
     with_agent(ledger, code, limits="{minutes: 0.02, grace_seconds: 0.2}")

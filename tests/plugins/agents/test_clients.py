@@ -161,6 +161,7 @@ def fits(events: Any) -> None:
     Draft202012Validator(load_schema("trajectory")).validate(json.loads(data))
 
 
+@pytest.mark.slow
 @given(OBJECTS, OBJECTS)
 @settings(max_examples=80, deadline=None)
 def test_nothing_that_claude_code_prints_breaks_its_reader(stream: Any, kept: Any) -> None:

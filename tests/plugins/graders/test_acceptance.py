@@ -364,6 +364,7 @@ def test_the_same_evidence_gives_the_same_grade(
 # --- failures of the grader -------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_tests_that_never_end_are_the_graders_failure(make_evidence: MakeEvidence) -> None:
     hang = {"calc/__init__.py": "import time\ntime.sleep(600)\n" + RIGHT}
     with pytest.raises(TrialbookError, match=r"did not end within 0\.03 minutes"):
