@@ -15,8 +15,8 @@ from trialbook.errors import UserError
 from trialbook.formats.visible import visible
 
 POLICY = (
-    "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; "
-    "form-action 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "base-uri 'none'; form-action 'none'"
 )
 
 
@@ -26,10 +26,17 @@ class Page(HTMLParser):
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text_of_scripts = ""
         self.feed(path.read_text())
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text_of_scripts += data if self.tags and self.tags[-1][0] == "script" else ""
+
+    def handle_endtag(self, tag: str) -> None:
+        self.tags.append((f"/{tag}", {}))
 
     @property
     def links(self) -> list[str]:
@@ -80,7 +87,10 @@ def test_every_page_has_the_strict_policy_and_nothing_that_it_would_forbid(site:
         policies = [a["content"] for a in metas if a.get("http-equiv") == "Content-Security-Policy"]
         assert policies == [POLICY], path
         names = {tag for tag, _ in page.tags}
-        assert not names & {"script", "style", "iframe", "object", "embed", "form", "base", "img"}
+        assert not names & {"style", "iframe", "object", "embed", "form", "base", "img"}
+        sources = [a.get("src") or "" for tag, a in page.tags if tag == "script"]
+        assert [source.rpartition("/")[2] for source in sources] == ["theme.js", "site.js"], path
+        assert page.text_of_scripts == "", path
         for tag, attributes in page.tags:
             risky = [n for n in attributes if n == "style" or n.startswith("on")]
             assert not risky, f"{path}: <{tag} {risky}>"
@@ -109,7 +119,8 @@ def test_hostile_text_is_shown_as_it_is_and_never_rendered(site: Path) -> None:
 
 def test_files_of_an_agent_are_not_served_as_they_are(site: Path) -> None:
     names = {path.suffix for path in site.rglob("*") if path.is_file()}
-    assert names == {".html", ".css", ".svg", ".csv", ".json"}
+    assert names == {".html", ".css", ".js", ".svg", ".csv", ".json"}
+    assert {path.parent for path in site.rglob("*.js")} == {site / "assets"}
     assert not [path for path in site.rglob("*.html") if b"alert(3)</script>" in path.read_bytes()]
 
 
@@ -240,5 +251,5 @@ def test_the_id_of_a_check_is_there_even_where_its_question_holds_it(ledger: Pat
 
 
 def test_the_last_step_of_the_way_to_a_page_is_followed_by_no_slash(site: Path) -> None:
-    [sheet] = site.rglob("*.css")
+    sheet = site / "assets/style.css"
     assert ".crumbs li:not(:last-child)::after" in sheet.read_text()

@@ -18,6 +18,7 @@ from trialbook.site.diff_figure import diff_figure
 from trialbook.site.render import Renderer
 
 _NOWHERE = Path("/dev/null/no-overrides")
+_SHEETS = ("style", "diff", "trial")
 _ANSWERS = {True: "yes", False: "no", None: "unknown"}
 
 
@@ -55,5 +56,5 @@ def packet_page(packet: str, material: Material, rubric: Rubric) -> bytes:
 
 
 def _style() -> str:
-    theme = resources.files("trialbook.site") / "theme" / "assets" / "style.css"
-    return theme.read_text(encoding="utf-8")
+    theme = resources.files("trialbook.site") / "theme" / "assets"
+    return "".join((theme / f"{name}.css").read_text(encoding="utf-8") for name in _SHEETS)
