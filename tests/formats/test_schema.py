@@ -18,6 +18,7 @@ from trialbook.formats.schema import (
     load_schema,
     schema_fault,
 )
+from trialbook.model.alarm import Alarm
 from trialbook.model.amendment import Amendment
 from trialbook.model.calibration import Calibration
 from trialbook.model.generation import Generation
@@ -53,6 +54,7 @@ RECORDS = {
     "series": SeriesRecord,
     "calibration": Calibration,
     "rule": Rule,
+    "alarm": Alarm,
 }
 
 

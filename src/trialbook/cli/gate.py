@@ -29,12 +29,13 @@ from trialbook.reporting.gate_said import (
     markdown,
     task_rows,
 )
+from trialbook.reporting.gated_runs import Judged
 from trialbook.reporting.historical import CAUTION
 from trialbook.stats.gate import Answer
 from trialbook.storage.files import write_atomic
 from trialbook.storage.suites import load_suite
 from trialbook.workflow.evaluate import Bench
-from trialbook.workflow.gating import GateWish, Judged, judge, run_gate
+from trialbook.workflow.gating import GateWish, judge, run_gate
 from trialbook.workflow.revisions import Revisions
 
 _EXIT = {

@@ -27,6 +27,7 @@ from trialbook.system import System, timestamp
 COMMANDS: dict[str, tuple[str, str]] = {
     "agents": ("trialbook.cli.agents", "List the agents that can be run here, or try one."),
     "agreement": ("trialbook.cli.agreement", "Say how far reviewers agree."),
+    "alarm": ("trialbook.cli.alarm", "Say whether a gate that failed was right."),
     "amend": ("trialbook.cli.amend", "Correct a trial by a record of its own."),
     "calibrate": ("trialbook.cli.calibrate", "Compare a judge with people."),
     "compare": ("trialbook.cli.compare", "Compare two configurations of locked runs."),
@@ -36,6 +37,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "finding": ("trialbook.cli.finding", "Say where a finding became a rule."),
     "findings": ("trialbook.cli.findings", "List what is sent back again and again."),
     "gate": ("trialbook.cli.gate", "Say whether a change made a configuration worse."),
+    "gates": ("trialbook.cli.gates", "List every gate, and how often gates are false alarms."),
     "grade": ("trialbook.cli.grade", "Grade a folder as it is, without an agent."),
     "import": ("trialbook.cli.importing", "Read what an agent did from a format of others."),
     "incident": ("trialbook.cli.incident", "Open, close and list incidents."),

@@ -40,6 +40,7 @@ RECORD_KINDS = (
     "series",
     "calibration",
     "rule",
+    "alarm",
 )
 """What the program writes."""
 

@@ -4,6 +4,7 @@
 | --- | --- |
 | ``rubrics/<rubric>/calibrations/<id>.json`` | a judge compared with people |
 | ``rules/<id>.json`` | where something that was sent back became a rule |
+| ``alarms/<id>.json`` | whether a gate that failed was right |
 
 An ``<id>`` is made without coordination, as those in runs are.
 """
@@ -17,15 +18,16 @@ from trialbook.model.runfiles import ID_PATTERN
 RUBRICS = "rubrics"
 CALIBRATIONS = "calibrations"
 RULES = "rules"
+ALARMS = "alarms"
 
 _NAME = r"[^/]+"
 _CALIBRATION = re.compile(rf"({RUBRICS}/{_NAME}/{CALIBRATIONS})/({ID_PATTERN})\.json")
-_RULE = re.compile(rf"({RULES})/({ID_PATTERN})\.json")
+_PLAIN = re.compile(rf"({RULES}|{ALARMS})/({ID_PATTERN})\.json")
 
 
 def records_folder(path: str) -> str | None:
     """The folder of records that a path of the ledger is in; None for any other path."""
-    match = _CALIBRATION.fullmatch(path) or _RULE.fullmatch(path)
+    match = _CALIBRATION.fullmatch(path) or _PLAIN.fullmatch(path)
     return None if match is None else match[1]
 
 
@@ -42,3 +44,8 @@ def calibration_path(rubric: str, name: str) -> str:
 def rule_path(name: str) -> str:
     """Where the record of a rule is."""
     return f"{RULES}/{name}.json"
+
+
+def alarm_path(name: str) -> str:
+    """Where the record is of what a failed gate was."""
+    return f"{ALARMS}/{name}.json"

@@ -9,6 +9,7 @@ import textwrap
 import unicodedata
 from collections.abc import Iterable
 
+from trialbook.model.alarm import Alarm
 from trialbook.model.amendment import Amendment
 from trialbook.model.calibration import Calibration
 from trialbook.model.generation import Generation
@@ -188,6 +189,15 @@ def rule_message(rule: Rule) -> str:
         f"finding {rule.group} is a rule: {rule.kind}",
         [rule.about.text, f"See {rule.link}."],
         {"Rule": rule.id, "Finding": rule.group, "Author": rule.author},
+    )
+
+
+def alarm_message(alarm: Alarm) -> str:
+    """``gate refunds/2026... was a false alarm``, how that is known, trailers."""
+    return _message(
+        f"gate {alarm.run} was a {alarm.kind} alarm",
+        [alarm.because],
+        {"Alarm": alarm.id, "Run": alarm.run, "Author": alarm.author},
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import IntEnum
 
-from trialbook.model.ledgerfiles import CALIBRATIONS, RUBRICS, RULES
+from trialbook.model.ledgerfiles import ALARMS, CALIBRATIONS, RUBRICS, RULES
 from trialbook.model.runfiles import GENERATIONS, INCIDENTS, REGRADES, REVIEWS, rerun_of
 
 
@@ -37,6 +37,7 @@ _TOP = {
     b"suites": Level.SUITES,
     RUBRICS.encode(): Level.RUBRICS,
     RULES.encode(): Level.RECORDS,
+    ALARMS.encode(): Level.RECORDS,
 }
 
 

@@ -8,12 +8,8 @@ from dataclasses import dataclass, replace
 from trialbook.errors import Interrupted, UserError
 from trialbook.model.plan import DRAFT, PlannedGate
 from trialbook.model.suite import Suite
-from trialbook.reporting.arms import Arm, arm
-from trialbook.reporting.gate import Gated, gate
-from trialbook.reporting.historical import obstacles_of_age
-from trialbook.reporting.results import RunResults, load_results
-from trialbook.reporting.sides import declared, reasons_against, rule, sides
-from trialbook.reporting.wording import listed
+from trialbook.reporting.gated_runs import Judged, judged
+from trialbook.reporting.results import load_results
 from trialbook.stats.gate import STAGE_REPETITIONS
 from trialbook.storage.reader import Reader
 from trialbook.workflow.evaluate import Bench, start_run
@@ -41,15 +37,6 @@ class GateWish:
         return replace(self, baseline=BASE, candidate=HEAD)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """The gate's answer, or the reasons why these runs may not be judged."""
-
-    suite: str
-    gated: Gated | None
-    reasons: tuple[str, ...]
-
-
 def judge(reader: Reader, runs: Sequence[str], wish: GateWish) -> Judged:
     """Judge runs that are in the ledger.
 
@@ -59,46 +46,10 @@ def judge(reader: Reader, runs: Sequence[str], wish: GateWish) -> Judged:
     wish = wish.resolved()
     refs = dict.fromkeys(reader.resolve_run(run) for run in runs)
     results = [load_results(reader, ref) for ref in refs]
-    suite = f"{results[0].plan.suite}@{results[0].plan.protocol}"
-    if wish.baseline_from is None:
-        one, other = sides(results, wish.baseline, wish.candidate)
-        reasons = reasons_against(results, one, other)
-    else:
+    old = None
+    if wish.baseline_from is not None:
         old = load_results(reader, reader.resolve_run(wish.baseline_from))
-        one, other = _then_and_now(old, results, wish)
-        reasons = reasons_against([old, *results])
-        for run in results:
-            reasons += obstacles_of_age(old.plan, run.plan, one.name, other.name)
-    if reasons:
-        return Judged(suite=suite, gated=None, reasons=tuple(dict.fromkeys(reasons)))
-    return Judged(suite=suite, gated=gate(one, other, rule(results).margin), reasons=())
-
-
-def _then_and_now(
-    old: RunResults, results: Sequence[RunResults], wish: GateWish
-) -> tuple[Arm, Arm]:
-    """The baseline in the older run, and the candidate in the newer ones."""
-    plans = declared(results)
-    names = list(dict.fromkeys(name for one in results for name in one.plan.configurations))
-    candidate = wish.candidate or (plans.candidate if plans else None)
-    if candidate is None and len(names) > 1:
-        raise UserError(
-            "which configuration is the candidate? the plan names none",
-            hint=f"add --candidate; there are {listed(names)}",
-        )
-    candidate = candidate or names[0]
-    baseline = wish.baseline or (plans.baseline if plans else None) or candidate
-    if baseline == candidate and old.plan.run in {one.plan.run for one in results}:
-        raise UserError(
-            f"{old.plan.run} would be compared with itself",
-            hint="name an older run with --baseline-from, or another --baseline",
-        )
-    found = arm([old], baseline), arm(results, candidate)
-    for side, name, where in zip(found, (baseline, candidate), ("older", "newer"), strict=True):
-        if side is None:
-            raise UserError(f"the {where} run has no configuration {name!r}")
-    one, other = (side for side in found if side is not None)
-    return one, other
+    return judged(results, wish.baseline, wish.candidate, old)
 
 
 def run_gate(
@@ -138,10 +89,10 @@ def run_gate(
         runs.append(plan.run)
         if ending.interrupted:
             raise Interrupted(f"stopped; go on with: trialbook resume {plan.run}")
-        judged = judge(open_reader(), runs, wish)
-        found = judged.gated
+        answer = judge(open_reader(), runs, wish)
+        found = answer.gated
         if found is None or not found.more:
-            return judged
+            return answer
         say(f"the first stage does not decide: {found.decision.reason if found.decision else ''}")
 
 

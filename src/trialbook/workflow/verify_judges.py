@@ -1,6 +1,6 @@
 """Verifies what judges are trusted with: calibrations made again, and the trust that grades name.
 
-Rules that findings became are read here, too.
+Rules that findings became are read here, too, and what was found out about failed gates.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ from typing import TypeVar
 
 from trialbook.errors import TrialbookError
 from trialbook.formats.records import RecordError
+from trialbook.model.alarm import Alarm
 from trialbook.model.calibration import Calibration
 from trialbook.model.grade import Grade
 from trialbook.model.judgement import Judgement, identity_digest
 from trialbook.model.ledgerfiles import (
+    ALARMS,
     RUBRICS,
     RULES,
+    alarm_path,
     calibration_path,
     calibrations_folder,
     records_folder,
@@ -37,13 +40,13 @@ from trialbook.verify.findings import Findings
 from trialbook.verify.reading import read_record
 from trialbook.workflow.resolving import linked_path
 
-T = TypeVar("T", Calibration, Rule)
+T = TypeVar("T", Calibration, Rule, Alarm)
 
 _LEVELS = tuple(TrustLevel)
 
 
 def check_judges(root: Path, head: str, only: RunRef | None, findings: Findings) -> None:
-    """Check every calibration and every rule, and the trust in every judge's grade.
+    """Check every calibration, rule and alarm, and the trust in every judge's grade.
 
     Args:
         root: The ledger.
@@ -55,6 +58,7 @@ def check_judges(root: Path, head: str, only: RunRef | None, findings: Findings)
     check = _JudgeCheck(root, reader, findings)
     check.calibrations()
     check.rules()
+    check.alarms()
     for run in reader.runs():
         if only in (None, run):
             check.grades(run)
@@ -84,6 +88,13 @@ class _JudgeCheck:
                 self.findings.fault(Code.RECORD_MISPLACED, f"it is the rule {record.id}", path=path)
             elif problem := self._link(record):
                 self.findings.fault(Code.RULE_LINK, problem, path=path)
+
+    def alarms(self) -> None:
+        """Each can be read, and is where it says."""
+        for path, record in self._records(ALARMS, Alarm):
+            if alarm_path(record.id) != path:
+                detail = f"it is the alarm {record.id}"
+                self.findings.fault(Code.RECORD_MISPLACED, detail, path=path)
 
     def _link(self, record: Rule) -> str:
         """What is wrong with a rule's link; empty if nothing is."""
