@@ -80,6 +80,7 @@ benchmark: .venv/dev ## measure against plain git and write the figures into the
 	$(BIN)/python -m benchmarks.comparing --write
 	$(BIN)/python -m benchmarks.simulations --write
 	$(BIN)/python -m benchmarks.sandboxes --write
+	$(BIN)/python -m benchmarks.startup --write
 
 lint: .venv/dev ## style, by ruff
 	$(BIN)/ruff check .

@@ -1,21 +1,20 @@
 """The outside world as one value: clock, environment, randomness.
 
-The one importer of `time`, `datetime.now`, `os.environ` and `secrets`; everything below the command
-line gets a `System` passed in, so that time and chance enter as data.
+The one user of `time`, `datetime.now` and `os.urandom`; everything below the command line gets a
+`System` passed in, so that time and chance enter as data.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
-import pwd
-import secrets
 import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+
+from trialbook.environment import cache_folder, environment, home
 
 _PACKAGE_MANAGERS = {
     "apt-get": "apt-get install -y",
@@ -31,6 +30,11 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
+def _token(size: int) -> str:
+    # What `secrets.token_hex` does, without the time that its import takes at every start.
+    return os.urandom(size).hex()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class System:
     """Clock, environment and entropy.
@@ -42,8 +46,8 @@ class System:
     now: Callable[[], datetime] = _now
     monotonic: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
-    token: Callable[[int], str] = secrets.token_hex
-    environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    token: Callable[[int], str] = _token
+    environ: Mapping[str, str] = field(default_factory=environment)
 
     def unique_name(self) -> str:
         """A name that is unique without coordination and sorts by time, to the second.
@@ -54,10 +58,7 @@ class System:
 
     def cache_folder(self) -> Path:
         """Where downloads, templates and toolchains are kept; outside any ledger."""
-        if chosen := self.environ.get("TRIALBOOK_CACHE"):
-            return Path(chosen).absolute()
-        base = self.environ.get("XDG_CACHE_HOME")
-        return (Path(base) if base else self.home() / ".cache") / "trialbook"
+        return Path(cache_folder(self.environ))
 
     def work_folder(self) -> Path:
         """Where the fresh folders of trials are made; gone after each trial."""
@@ -75,11 +76,7 @@ class System:
 
     def home(self) -> Path:
         """The operator's home; only ever read for git's own configuration and the cache."""
-        named = self.environ.get("HOME")
-        if not named:
-            with contextlib.suppress(KeyError):
-                named = pwd.getpwuid(os.geteuid()).pw_dir
-        return Path(named or "/")
+        return Path(home(self.environ))
 
 
 def operator_environment() -> Mapping[str, str]:

@@ -9,15 +9,20 @@ import json
 import shlex
 import shutil
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
 from trialbook.errors import UserError
 from trialbook.formats.visible import json_for_terminal
 from trialbook.system import System
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,8 +72,7 @@ class Context:
 
     def json(self, value: Any) -> None:  # noqa: ANN401 - any JSON value
         """Print a result as JSON."""
-        text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
-        click.echo(json_for_terminal(text))
+        click.echo(json_text(value))
 
     @property
     def on_terminal(self) -> bool:
@@ -89,6 +93,11 @@ class Context:
     def program_anywhere(self) -> str:
         """The same from any folder."""
         return called(anywhere=True)
+
+
+def json_text(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """A value as JSON that is safe on a terminal."""
+    return json_for_terminal(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def called(*, anywhere: bool = False) -> str:
@@ -113,4 +122,24 @@ def _file_off_the_path() -> Path | None:
     return None if on_path else file
 
 
-pass_context = click.make_pass_decorator(Context)
+def context_of(invocation: click.Context) -> Context:
+    """The context of an invocation, made when a command first asks for it."""
+    top = invocation.find_root()
+    if not isinstance(top.obj, Context):
+        ledger = top.params.get("ledger")
+        top.obj = Context(
+            system=System(),
+            ledger=None if ledger is None else Path(ledger),
+            quiet=bool(top.params.get("quiet")),
+        )
+    return top.obj
+
+
+def pass_context(command: Callable[Concatenate[Context, P], R]) -> Callable[P, R]:
+    """Give a command its context as the first argument."""
+
+    @wraps(command)
+    def with_context(*args: P.args, **kwargs: P.kwargs) -> R:
+        return command(context_of(click.get_current_context()), *args, **kwargs)
+
+    return with_context

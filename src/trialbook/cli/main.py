@@ -1,26 +1,17 @@
-"""The command line's frame: lazy commands, one context, one funnel for errors.
+"""The command line's frame: lazy commands, and one funnel for errors.
 
-The one place that makes a `System` and turns exceptions into messages and exit codes.
+Nothing is imported here that click does not import itself: what a command needs comes with it.
 """
 
 from __future__ import annotations
 
-import contextlib
 import importlib
-import os
 import sys
-import traceback
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 
 from trialbook import __version__
-from trialbook.cli.context import Context, called
-from trialbook.errors import ExitCode, Interrupted, TrialbookError, UserError
-from trialbook.formats.nearest import nearest
-from trialbook.formats.visible import visible_line
-from trialbook.system import System, timestamp
 
 # Command to the module that holds it and the line that `--help` shows; modules are imported only
 # when their command runs, so that `trialbook --help` starts as fast as click does.
@@ -84,8 +75,9 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; a name that is not one is met with the one that is nearest."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            hint = nearest(args[0], COMMANDS) or f"see `{ctx.command_path} --help`"
-            ctx.fail(f"there is no command {visible_line(args[0])!r}; {hint}")
+            from trialbook.cli.failing import no_command  # noqa: PLC0415 - only then
+
+            ctx.fail(no_command(args[0], COMMANDS, ctx.command_path))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -105,96 +97,28 @@ class LazyGroup(click.Group):
     "-C",
     "--ledger",
     "ledger",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=click.Path(exists=True, file_okay=False),
     default=None,
     help="The ledger's folder; by default the nearest one above the working directory.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Only results and errors; no talk, no progress.")
-@click.pass_context
-def cli(ctx: click.Context, ledger: Path | None, quiet: bool) -> None:  # noqa: FBT001 - click
+def cli(**_chosen: object) -> None:
     """Say whether a coding agent is good at our work, and what our last change to it did.
 
     trialbook keeps suites of real tasks, runs agents on them, and commits every trial to git.
     """
-    ctx.obj = Context(system=System(), ledger=ledger, quiet=quiet)
+    # What was chosen is read by `trialbook.cli.context` when a command asks for its context.
 
 
-def main(arguments: Sequence[str] | None = None) -> int:  # noqa: PLR0911 - a table of errors
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and give its exit status."""
     try:
         result = cli.main(args=arguments, prog_name="trialbook", standalone_mode=False)
-    except click.exceptions.Abort:
-        click.echo("interrupted", err=True)
-        return ExitCode.INTERRUPTED
-    except click.ClickException as error:
-        error.show()
-        return ExitCode.FIX
-    except KeyboardInterrupt:
-        click.echo("interrupted", err=True)
-        return ExitCode.INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our output went away (`trialbook show ... | head`); that is no error.
-        sys.stderr.close()
-        return ExitCode.DONE
-    except Interrupted as error:
-        _explain(error)
-        click.echo(f"hint: go on with `{called()} resume {error.run}`", err=True)
-        return error.exit_code
-    except TrialbookError as error:
-        _explain(error)
-        return error.exit_code
-    except OSError as error:
-        return _cannot_write(error) if _is_about_output(error) else _bug()
-    except Exception:  # noqa: BLE001 - the funnel: anything else is our bug, and says so
-        return _bug()
-    return result if isinstance(result, int) else ExitCode.DONE
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the funnel
+        from trialbook.cli.failing import answer_for  # noqa: PLC0415 - only then
 
-
-def _is_about_output(error: OSError) -> bool:
-    """Whether writing to the terminal, or to where our output goes, is what failed."""
-    frames = list(traceback.walk_tb(error.__traceback__))
-    module = str(frames[-1][0].f_globals.get("__name__", "")) if frames else ""
-    return module.split(".")[0] in {"click", "rich"}
-
-
-def _cannot_write(error: OSError) -> int:
-    with contextlib.suppress(OSError):
-        click.echo(f"error: cannot write the output: {error.strerror or error}", err=True)
-    # What could not be written must not be tried once more when the interpreter ends.
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):
-            os.dup2(nowhere, stream.fileno())
-    os.close(nowhere)
-    return ExitCode.FIX
-
-
-def _explain(error: TrialbookError) -> None:
-    problems = error.problems if isinstance(error, UserError) else ()
-    if problems:
-        for problem in problems:
-            click.echo(str(problem), err=True)
-        many = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-        click.echo(f"{many} to fix", err=True)
-    else:
-        click.echo(f"error: {error.message}", err=True)
-    if error.hint:
-        click.echo(f"hint: {error.hint}", err=True)
-
-
-def _bug() -> int:
-    system = System()
-    stamp = timestamp(system.now()).replace(":", "")
-    log = system.cache_folder() / "logs" / f"bug-{stamp}.txt"
-    text = f"trialbook {__version__}\n{sys.argv!r}\n\n{traceback.format_exc()}"
-    click.echo("This is a bug in trialbook, not a mistake of yours.", err=True)
-    try:
-        log.parent.mkdir(parents=True, exist_ok=True)
-        log.write_text(text)
-        click.echo(f"Please report it with this log: {log}", err=True)
-    except OSError:
-        click.echo(text, err=True)
-    return ExitCode.BUG
+        return answer_for(error)
+    return result if isinstance(result, int) else 0
 
 
 if __name__ == "__main__":

@@ -2,88 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import click
 
-from trialbook.cli.context import Context, pass_context
-from trialbook.cli.reading import open_reader
-from trialbook.cli.terminal import Column, Text, lines, ratio, render, safe, table
-from trialbook.reporting.progress import RunProgress, progress_of
+from trialbook.cli.remembered import Remembered
 
 
 @click.command(epilog="Example: trialbook status --json")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@pass_context
-def command(context: Context, *, as_json: bool) -> None:
+@click.pass_context
+def command(invocation: click.Context, *, as_json: bool) -> None:
     """List the runs of this ledger, oldest first, and say what to do next.
 
     A run is *open* until all its slots are done and its results are written.
     """
-    reader = open_reader(context)
-    runs = sorted(reader.runs(), key=lambda run: (run.run, run.suite))
-    rows = [progress_of(reader, run) for run in runs]
-    if as_json:
-        context.json([_json(row) for row in rows])
-    elif rows:
-        context.result(_text(context, rows))
-    else:
-        context.say(f"no runs yet; the next command: {context.program} eval SUITE")
+    remembered = Remembered(
+        "status.json" if as_json else "status",
+        invocation.find_root().params.get("ledger"),
+        code=[__file__, __file__.replace("status.py", "run_list.py")],
+    )
+    answer = remembered.recall()
+    if answer is None:
+        # Only now is it worth the time to load what reads a ledger.
+        from trialbook.cli.context import context_of  # noqa: PLC0415
+        from trialbook.cli.run_list import run_list  # noqa: PLC0415
 
+        context = context_of(invocation)
+        answer = remembered.remember(lambda: run_list(context, as_json=as_json))
+    if answer:
+        click.echo(answer)
+    elif not invocation.find_root().params.get("quiet"):
+        from trialbook.cli.context import called  # noqa: PLC0415
 
-def _next(row: RunProgress, program: str = "trialbook") -> str:
-    return f"{program} {'show' if row.closed else 'resume'} {row.run.run}"
-
-
-def _json(row: RunProgress) -> dict[str, Any]:
-    return {
-        "suite": row.run.suite,
-        "run": row.run.run,
-        "protocol": row.protocol,
-        "status": row.status,
-        "state": "closed" if row.closed else "open",
-        "slots": row.total.all_scheduled.slots,
-        "slots_done": row.finished,
-        "trials": row.total.trials,
-        "accepted": row.total.all_scheduled.accepted,
-        "configurations": {
-            name: {
-                "accepted": counts.all_scheduled.accepted,
-                "slots": counts.all_scheduled.slots,
-                "valid_accepted": counts.valid_execution.accepted,
-                "valid": counts.valid_execution.slots,
-            }
-            for name, counts in row.configurations.items()
-        },
-        "next": _next(row),
-    }
-
-
-def _text(context: Context, rows: Sequence[RunProgress]) -> str:
-    columns = [
-        Column(head="suite", whole=True),
-        Column(head="run", whole=True),
-        Column(head="state"),
-        Column(head="done", number=True, whole=True),
-        Column(head="accepted"),
-    ]
-    shown = table(columns, [_cells(row) for row in rows])
-    waiting = [row for row in rows if not row.closed] or rows[-1:]
-    following = lines(("next", _next(row, context.program)) for row in waiting)
-    return render([shown, "", *following], colour=context.colour)
-
-
-def _cells(row: RunProgress) -> list[str | Text]:
-    state = Text("closed" if row.closed else "open", style="" if row.closed else "yellow")
-    if row.status == "draft":
-        state.append(", draft", style="dim")
-    return [
-        f"{row.run.suite}@{row.protocol}",
-        safe(row.run.run, style="bold"),
-        state,
-        f"{row.finished}/{row.total.all_scheduled.slots}",
-        ", ".join(
-            f"{name} {ratio(counts.all_scheduled)}" for name, counts in row.configurations.items()
-        ),
-    ]
+        click.echo(f"no runs yet; the next command: {called()} eval SUITE", err=True)

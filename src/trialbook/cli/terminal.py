@@ -20,8 +20,7 @@ from rich.text import Text
 from trialbook.cli.grid import Column, Grid
 from trialbook.formats.visible import pieces, visible_line
 from trialbook.model.plan import SlotKey
-from trialbook.reporting.report import amount_said, checks_said
-from trialbook.reporting.summary import ConfigurationSummary, Summary
+from trialbook.reporting.summary import ConfigurationSummary, Summary, amount_said, checks_said
 from trialbook.reporting.wording import (
     LETTERS,
     number_of,

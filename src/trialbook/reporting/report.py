@@ -28,12 +28,16 @@ from trialbook.reporting.report_opinions import opinion_section
 from trialbook.reporting.report_sightings import sighting_section
 from trialbook.reporting.results import RunResults, load_results
 from trialbook.reporting.series_table import series_section, series_table
-from trialbook.reporting.summary import ChecksCount, ConfigurationSummary, Spend, Summary
+from trialbook.reporting.summary import (
+    ConfigurationSummary,
+    Summary,
+    amount_said,
+    checks_said,
+)
 from trialbook.reporting.wording import (
     LETTERS,
     bounds,
     listed,
-    money,
     number_of,
     others,
     rate,
@@ -131,16 +135,6 @@ def _checks(summary: Summary) -> Iterator[str]:
         yield table(head, rows, numbers=range(1, summary.repetitions + 1))
     if graders:
         yield "Checks passed of checks asked, over all tasks, in each repetition.\n"
-
-
-def checks_said(count: ChecksCount) -> str:
-    """One repetition's checks: ``9/9``, and how many slots were graded where not all were."""
-    if not count.graded:
-        return "not graded"
-    said = f"{count.passed}/{count.total}"
-    if count.graded == count.slots:
-        return said
-    return f"{said} ({count.graded} of {count.slots} slots graded)"
 
 
 def _failed_checks(results: RunResults) -> Iterator[str]:
@@ -252,11 +246,6 @@ def _spend(results: RunResults) -> Iterator[str]:
     )
     if line := review_line(results):
         yield f"{line}\n"
-
-
-def amount_said(entry: Spend) -> str:
-    """An amount, or that it is not known."""
-    return "unknown" if entry.usd is None else money(entry.usd)
 
 
 def _facts(results: RunResults) -> Iterator[str]:

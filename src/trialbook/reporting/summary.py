@@ -18,7 +18,7 @@ from trialbook.model.outcome import NOT_RUN
 from trialbook.model.plan import Plan, SlotKey
 from trialbook.model.trial import Trial
 from trialbook.model.usage import Usage
-from trialbook.reporting.wording import nature, nature_label
+from trialbook.reporting.wording import money, nature, nature_label
 from trialbook.stats.views import Counts, SlotChain, chains, comparable, count
 
 AMOUNT = re.compile(r"[0-9]{1,12}(\.[0-9]{1,12})?", re.ASCII)
@@ -219,3 +219,18 @@ def spend(usages: Sequence[Usage]) -> Iterable[Spend]:
     unknown = len(usages) - sum(map(len, known.values()))
     if unknown:
         yield Spend(basis="unknown", usd=None, trials=unknown)
+
+
+def amount_said(entry: Spend) -> str:
+    """An amount, or that it is not known."""
+    return "unknown" if entry.usd is None else money(entry.usd)
+
+
+def checks_said(count: ChecksCount) -> str:
+    """One repetition's checks: ``9/9``, and how many slots were graded where not all were."""
+    if not count.graded:
+        return "not graded"
+    said = f"{count.passed}/{count.total}"
+    if count.graded == count.slots:
+        return said
+    return f"{said} ({count.graded} of {count.slots} slots graded)"

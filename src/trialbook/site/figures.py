@@ -8,8 +8,13 @@ from typing import Any
 from trialbook.model.outcome import NOT_RUN
 from trialbook.model.plan import SlotKey
 from trialbook.model.trial import Trial
-from trialbook.reporting.report import amount_said, checks_said
-from trialbook.reporting.summary import Cell, ConfigurationSummary, Summary
+from trialbook.reporting.summary import (
+    Cell,
+    ConfigurationSummary,
+    Summary,
+    amount_said,
+    checks_said,
+)
 from trialbook.reporting.wording import (
     LETTERS,
     bounds,
