@@ -238,6 +238,9 @@ def _trial_head(trial: Trial) -> Iterable[Part]:
                 f"{number_of(change.files, 'file')} +{change.insertions} -{change.deletions}",
             )
         )
+        if (own := change.own) is not None:
+            told = f"{number_of(own.files, 'file')} +{own.insertions} -{own.deletions}"
+            rows.append(("by the agent", f"{told}; the rest was laid in between sessions"))
         if change.redacted:
             rows.append(("redacted", "something secret was taken out of the patch after grading"))
         rows += [("not in patch", f"{file.path}: {file.reason}") for file in change.omitted]

@@ -202,7 +202,7 @@ def to_be_judged(spec: TrialSpec, found: Findings, stopped: Callable[[], bool]) 
     """Whether graders have anything to look at: an end that counts, and something that was left."""
     if found.result is None or found.change is None or stopped():
         return False
-    something = found.change.anything or spec.task.no_change_expected
+    something = found.anything or spec.task.no_change_expected
     return something and found.result.end in GRADABLE
 
 

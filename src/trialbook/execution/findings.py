@@ -57,7 +57,8 @@ class Findings:
     ``cut_short`` says that the run was stopped while it was open whether another attempt
     follows. ``trouble`` is what went wrong on our side, if anything did; ``sightings`` is None
     until something looked for any. ``sessions`` are those of a series that are over,
-    ``series`` is what was tried over all of them.
+    ``series`` is what was tried over all of them. ``ground`` is the starting tree with what was
+    laid in between sessions, and ``own`` the change of that; both None if nothing was.
     """
 
     started: str
@@ -79,11 +80,19 @@ class Findings:
     sightings: list[Sighting] | None = None
     sessions: list[DoneSession] = field(default_factory=list)
     series: SeriesRecord | None = None
+    ground: str | None = None
+    own: Change | None = None
     trouble: str | None = None
 
     def see(self, sightings: Iterable[Sighting]) -> None:
         """Add what a look gave; that something looked is known from here on."""
         self.sightings = [*(self.sightings or ()), *sightings]
+
+    @property
+    def anything(self) -> bool:
+        """Whether the agent changed anything; what was laid in is not its doing."""
+        change = self.own or self.change
+        return change is not None and change.anything
 
     @property
     def usage(self) -> Usage:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 from trialbook.errors import EnvironmentProblem, Refused
 from trialbook.execution.baseline import BASELINE_AUTHOR
 from trialbook.model.digest import sha256
 from trialbook.model.series import LaidIn, Regression
-from trialbook.model.session import PlantedChange, RepositoryState, commits_of
+from trialbook.model.session import PlantedChange, RepositoryState, SessionRecord, commits_of
+from trialbook.model.suite import Task
 from trialbook.process import git
 from trialbook.storage.files import fresh_folder, read_regular
 from trialbook.storage.patching import apply_to_tree
@@ -56,6 +60,34 @@ def laid_in(
     commits = (*before.commits, *commits_of([(commit, merged, change.message)]))
     state = replace(before, tree=files, head=commit, commits=commits, lost="")
     return state, replace(planted, commit=commit)
+
+
+def ground_of(
+    store: Store,
+    task: Task,
+    records: Iterable[SessionRecord],
+    *,
+    task_folder: Path,
+    baseline_tree: str,
+    work: Path,
+) -> str:
+    """The starting tree with all that was laid in between sessions: the ground of the agents' work.
+
+    Where two such changes are in conflict with each other, the later one is left out of it.
+
+    Raises:
+        EnvironmentProblem: a change of the task's cannot be read, or git fails.
+    """
+    ground = baseline_tree
+    for before, record in pairwise(records):
+        if record.regression is None or record.start.head == before.end.head:
+            continue
+        change = task.sessions[record.session - 1].regressions[record.regression - 1].laid_in
+        if change is not None:
+            theirs, _ = _changed(store, change, task_folder, baseline_tree)
+            with suppress(ConflictError):
+                ground = merge_trees(store, baseline_tree, ground, theirs, work)
+    return ground
 
 
 def merge_trees(store: Store, base: str, ours: str, theirs: str, work: Path) -> str:

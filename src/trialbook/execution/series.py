@@ -9,6 +9,7 @@ from trialbook.api import AgentEnd, AgentResult
 from trialbook.execution.attempts import both_isolations
 from trialbook.execution.change import change_between
 from trialbook.execution.findings import Findings
+from trialbook.execution.integration import ground_of
 from trialbook.execution.session import Session
 from trialbook.execution.session_done import DoneSession, Progress
 from trialbook.execution.session_outcome import ENDS_SERIES
@@ -148,6 +149,17 @@ class Series:
         final = FolderTree(tree=end.record.end.tree, omitted=omitted)
         found.change = change_between(setting.store, setting.made.tree, final, work=setting.work)
         found.result = _result(found.attempts)
+        ground = ground_of(
+            setting.store,
+            setting.spec.task,
+            [one.record for one in self.done],
+            task_folder=setting.supplies.task_folder(setting.spec.task),
+            baseline_tree=setting.made.tree,
+            work=setting.work,
+        )
+        if ground != setting.made.tree:
+            found.ground = ground
+            found.own = change_between(setting.store, ground, final, work=setting.work)
 
 
 def _result(attempts: Sequence[Attempt]) -> AgentResult | None:

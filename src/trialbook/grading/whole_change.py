@@ -30,12 +30,13 @@ def whole_change(store: Store, base: str, final: str, lines: PatchLines | None) 
 
     Args:
         store: Where both trees are.
-        base: What the series began with.
+        base: What the agents' work is seen against.
         final: What it left.
         lines: The lines of the change; None if it cannot be read.
     """
     if lines is None:
-        return WholeChange(tree=final, trouble="the change cannot be read, or is too large")
+        trouble = "the change cannot be read, or is too large"
+        return WholeChange(tree=final, base=base, trouble=trouble)
     texts, left = _texts(store, final)
     code = {path: text for path, text in texts.items() if is_code(path)}
     added = {path: found for path, found in lines.added_numbers.items() if path in code}
@@ -51,6 +52,7 @@ def whole_change(store: Store, base: str, final: str, lines: PatchLines | None) 
             :_MOST
         ],
         trouble=left,
+        base=base,
     )
 
 

@@ -14,6 +14,7 @@ does not know is none of the program's.
 | ``.../change.patch`` ``notes.patch`` | what it changed, and what became of the notes before it |
 | ``.../planted.patch`` | what was laid in before it; nothing for reviewers until answers are in |
 | ``.../grades/<part>.<moment>.json`` | what the checks said at its ``start`` or ``end`` |
+| ``<trial>/own.patch`` | the change of a series without what was laid in between its sessions |
 | ``<trial>/series.json`` | what is said of the sessions together |
 | ``<trial>/amendments/<id>.json`` | a correction of the trial by a person; any time later |
 | ``<trial>/regrades/<id>/<grader>.json`` | a later grade; in the commit of ``regrades/<id>.json`` |
@@ -43,6 +44,7 @@ RESULTS = "results.csv"
 REPORT = "report.md"
 TRIAL = "trial.json"
 PATCH = "change.patch"
+OWN_PATCH = "own.patch"
 EGRESS_LOG = "egress.jsonl"
 TRAJECTORY = "trajectory.json"
 TOOLCHAIN_LOG = "toolchain.log"

@@ -93,7 +93,8 @@ class WholeChange:
     ``clones`` are pairs of places with the same lines, ``cloned_lines`` how many of the
     ``added_lines`` stand in one. ``unused`` are added functions and classes that nothing names,
     ``dependencies`` added lines of files that declare dependencies. ``trouble`` says what could not
-    be looked at.
+    be looked at. ``base`` is what it is seen against: the baseline with what was laid in between
+    sessions, so that only the agent's own work counts. Empty in records of older versions.
     """
 
     tree: str
@@ -103,6 +104,7 @@ class WholeChange:
     unused: tuple[str, ...] = ()
     dependencies: tuple[str, ...] = ()
     trouble: str = ""
+    base: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,13 @@ from trialbook.model.evidence import Sighting
 from trialbook.model.path_patterns import is_covered
 from trialbook.model.paths import path_to_text
 from trialbook.model.plan import Plan
-from trialbook.model.runfiles import PATCH, TRAJECTORY, attempt_folder
+from trialbook.model.runfiles import (
+    OWN_PATCH,
+    PATCH,
+    TRAJECTORY,
+    attempt_folder,
+    session_patch,
+)
 from trialbook.model.trajectory import Trajectory
 from trialbook.model.trial import Trial
 from trialbook.stats.conduct import Conduct, conduct
@@ -114,7 +120,9 @@ def load_facts(reader: Reader, run: RunRef, plan: Plan, trial: Trial) -> TrialFa
     data = {name: reader.file(run, f"{trial.path}/{name}") or b"" for name in names}
     task = plan.tasks.get(trial.task)
     scope = () if task is None else task.scope
-    return trial_facts(trial, data, reader.file(run, f"{trial.path}/{PATCH}"), scope)
+    own = trial.change is not None and trial.change.own is not None
+    patch = reader.file(run, f"{trial.path}/{OWN_PATCH if own else PATCH}")
+    return trial_facts(trial, data, patch, scope)
 
 
 def trial_facts(
@@ -126,7 +134,8 @@ def trial_facts(
         trial: Its record.
         trajectories: Its trajectories by their paths in its folder, and in the same way the patches
             of attempts that another one followed.
-        patch: Its ``change.patch``, if it has one.
+        patch: Its ``change.patch``, if it has one; ``own.patch`` where something was laid in
+            between sessions, which is not the agent's.
         scope: Patterns of the paths that an answer is expected to touch.
     """
     files = _read_patch(patch)
@@ -153,8 +162,17 @@ def trial_facts(
 
 
 def _left(trial: Trial) -> dict[str, tuple[int, int]]:
-    """The patches of attempts that another one followed, by path, with whose they are."""
-    return {
+    """What attempts left, by the path of the patch, with whose it is.
+
+    These are those that another one followed, and in a series the last ones of each session.
+    """
+    last = {one.session: (one.session, one.attempt) for one in trial.attempts}
+    ended = {
+        session_patch(one.session): last[one.session]
+        for one in trial.sessions
+        if one.change is not None and one.session in last
+    }
+    return ended | {
         f"{attempt_folder(one.session, one.attempt)}/{PATCH}": (one.session, one.attempt)
         for one in trial.attempts
         if one.change is not None
@@ -207,7 +225,7 @@ def _rewrites(files: Sequence[FilePatch], lines_before: Mapping[str, int]) -> li
 
 def _lines_before(trial: Trial) -> Mapping[str, int] | None:
     """What the record has of it; None in one of an older version that does not tell."""
-    change = trial.change
+    change = None if trial.change is None else trial.change.by_agent
     if change is None or (change.deletions and not change.lines_before):
         return None
     return change.lines_before

@@ -68,8 +68,9 @@ def _by_evidence(plan: Plan, trial: Trial) -> str | None:
     """What the evidence rules out. What only the agent's adapter knew is believed."""
     task = plan.tasks.get(trial.task)
     asks_for_change = task is not None and not task.no_change_expected
-    nothing = trial.change is not None and trial.change.files == 0 and not trial.change.omitted
-    if trial.outcome is Outcome.NO_CHANGE and (trial.change is None or not nothing):
+    change = trial.change
+    nothing = change is not None and change.by_agent.files == 0 and not change.omitted
+    if trial.outcome is Outcome.NO_CHANGE and not nothing:
         return "it is no_change, and files are changed"
     if trial.outcome in _JUDGED and nothing and asks_for_change:
         return f"it is {trial.outcome.value}, and nothing is changed where a change is asked for"

@@ -27,6 +27,10 @@ def series_faults(trial: Trial, tried: SeriesRecord) -> Iterator[str]:
         yield "not every decision was asked for once after every session from its own on"
     if ran and tried.change.tree != ran[max(ran)].end.tree:
         yield "the whole change that it speaks of is not what the last session left"
+    own = None if trial.change is None else trial.change.own
+    began = None if trial.workspace is None else trial.workspace.baseline_tree
+    if tried.change.base not in ("", began if own is None else own.base):
+        yield "the whole change that it speaks of is seen against another tree than the record's"
     used = [one.session for one in ran.values() if one.regression is not None]
     if (tried.repair is None) is bool(used):
         yield "it speaks of a repair, and no session had one" if not used else "it has no repair"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from trialbook.errors import Refused
 from trialbook.model.outcome import Outcome
@@ -65,6 +65,7 @@ def session_faults(plan: Plan, trial: Trial) -> Iterator[str]:
         yield from _one(task, trial, one)
     yield from _chain(trial)
     yield from _commits(trial)
+    yield from _own(trial)
     yield from _number(task, trial)
     yield from _attempts(trial)
 
@@ -130,6 +131,16 @@ def _agree(one: str, two: str) -> bool:
     """Whether two texts may be of one message, each cut where there was no more room."""
     short, long = sorted((one, two), key=len)
     return one == two or (short.endswith(CUT) and long.startswith(short.removesuffix(CUT)))
+
+
+def _own(trial: Trial) -> Iterator[str]:
+    """Only where something was laid in is a change of the agents' own beside the whole one."""
+    change, ran = trial.change, [one for one in trial.sessions if one.outcome is not None]
+    if change is None:
+        return
+    laid = any(two.start.head != one.end.head for one, two in pairwise(ran))
+    if change.own is not None and not laid:
+        yield "it has a change of the agents' own, and nothing was laid in between its sessions"
 
 
 def _number(task: PlannedTask, trial: Trial) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from trialbook.errors import Refused
@@ -13,6 +13,7 @@ from trialbook.model.grade import Grade, GradeSummary
 from trialbook.model.plan import Plan
 from trialbook.model.runfiles import (
     EGRESS_LOG,
+    OWN_PATCH,
     PATCH,
     TRIAL,
     FileKind,
@@ -109,6 +110,7 @@ class TrialCheck:
         self._sessions(trial, folder, contents, digests)
         grades = self._grades(trial, folder, contents, digests)
         self._change(trial, folder, contents.get(PATCH), digests.get(PATCH, ""))
+        self._own(trial, folder, contents.get(OWN_PATCH), digests.get(OWN_PATCH, ""))
         if len(grades) == len(trial.grades):
             problem = outcome_problem(self.run.plan, trial, grades, self.rules)
             if problem:
@@ -317,6 +319,22 @@ class TrialCheck:
             )
             return
         self._gives(trial, (patch, digest), change.tree, path)
+
+    def _own(self, trial: Trial, folder: str, patch: bytes | None, digest: str) -> None:
+        """The change without what was laid in between sessions, where something was."""
+        own = None if trial.change is None else trial.change.own
+        path = f"{folder}/{OWN_PATCH}"
+        if (own is None) != (patch is None):
+            detail = "the record does not know of it" if own is None else "it is gone"
+            self._fault(Code.PATCH_DIFFERS, detail, path)
+        if own is None or patch is None or trial.change is None or trial.workspace is None:
+            return
+        if digest != own.patch_sha256:
+            detail = f"its sha256 is {digest}, recorded is {own.patch_sha256}"
+            self._fault(Code.PATCH_DIFFERS, detail, path)
+        if not own.redacted:
+            based = replace(trial, workspace=replace(trial.workspace, baseline_tree=own.base))
+            self._gives(based, (patch, digest), trial.change.tree, path)
 
     def _gives(self, trial: Trial, patch: tuple[bytes, str], wanted: str, path: str) -> None:
         """A patch, with its digest, makes the recorded tree of the baseline."""

@@ -18,6 +18,7 @@ _OF_THE_CACHE = ("objects", "downloads", "templates", "snapshots")
 def inspect_change(spec: TrialSpec, found: Findings) -> None:
     """Add to what is known of a trial what its change and its output show.
 
+    What was laid in between the sessions of a series is not the agent's, and not looked at.
     If that cannot be done, it is trouble on our side, and the trial is no valid result.
     """
     try:
@@ -25,9 +26,9 @@ def inspect_change(spec: TrialSpec, found: Findings) -> None:
             subject = TamperSubject(
                 task=spec.task,
                 task_folder=Path(spec.suite_folder) / "tasks" / spec.task.name,
-                baseline=spec.workspace_tree,
+                baseline=found.ground or spec.workspace_tree,
                 candidate=found.change.tree,
-                changed=found.change.changed,
+                changed=(found.own or found.change).changed,
             )
             found.see(tamper_report(subject, Store.at(Path(spec.cache) / "objects")))
             found.see(named_outside(spec, found.files))

@@ -33,6 +33,7 @@ _FIXED = frozenset(
         "schema", "run", "suite", "status", "task", "configuration", "replaces",
         "rerun_reason", "incident", "outcome", "plan_commit", "plan_sha256", "started", "finished",
         "source", "snapshot_tree", "baseline_tree", "baseline_commit", "tree", "head",
+        "base",
         "brief_sha256", "patch_sha256", "rubric_sha256", "prompt_sha256", "schema_sha256",
         "sha256", "grader", "ended", "basis", "severity", "kind", "id", "part", "moment",
         "redactions", "cut", "artifacts",

@@ -16,7 +16,7 @@ from trialbook.model.digest import sha256
 from trialbook.model.plan import Plan
 from trialbook.model.review import Review
 from trialbook.model.rubric import Rubric
-from trialbook.model.runfiles import PATCH, attempt_folder, notes_patch
+from trialbook.model.runfiles import OWN_PATCH, PATCH, attempt_folder, notes_patch
 from trialbook.model.series_questions import (
     CONTINUITY,
     MAINTAINABILITY,
@@ -145,14 +145,16 @@ class SeriesDesk:
         return files
 
     def material(self, packet: SeriesPacket) -> Material:
-        """The briefs of all sessions and the whole change, without what says who made it."""
+        """The briefs of all sessions and all that was done, without what says who did it."""
         plan, trial = self._plan(packet.run), packet.trial
         briefs = []
         for one in trial.sessions:
             path = f"{trial.path}/{attempt_folder(one.session, 1)}/prompt.md"
             text = (self.reader.file(packet.run, path) or b"").decode("utf-8", "replace")
             briefs.append(f"# Session {one.session}: {one.name}\n\n{text.strip()}\n")
-        patch = self.reader.file(packet.run, f"{trial.path}/{PATCH}") or b""
+        own = trial.change is not None and trial.change.own is not None
+        path = f"{trial.path}/{OWN_PATCH if own else PATCH}"
+        patch = self.reader.file(packet.run, path) or b""
         return blinded("\n".join(briefs), patch, (), (), self._hidden(plan, packet.run))
 
     def _hidden(self, plan: Plan, run: RunRef) -> Hidden:

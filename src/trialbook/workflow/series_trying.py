@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from trialbook.execution.change import difference_of
+from trialbook.execution.integration import ground_of
 from trialbook.formats.authored import parse_document
 from trialbook.formats.patch_lines import PatchLines, patch_lines
 from trialbook.grading.grade import limited
@@ -23,6 +24,7 @@ from trialbook.model.series_record import (
     SeriesRecord,
     Stated,
     TreeTests,
+    WholeChange,
 )
 from trialbook.model.session import SessionRecord
 from trialbook.storage.files import read_regular
@@ -73,13 +75,21 @@ class _Trial:
             ),
             properties=tuple(self._properties()),
             repair=self._repair(),
-            change=whole_change(
-                self._bench.store,
-                self._bench.baseline,
-                self._final,
-                self._lines(self._bench.baseline, self._final),
-            ),
+            change=self._change(),
         )
+
+    def _change(self) -> WholeChange:
+        """Where to look in what the agents changed; what was laid in between is not theirs."""
+        bench = self._bench
+        ground = ground_of(
+            bench.store,
+            bench.task,
+            self._records,
+            task_folder=bench.task_folder,
+            baseline_tree=bench.baseline,
+            work=bench.work,
+        )
+        return whole_change(bench.store, ground, self._final, self._lines(ground, self._final))
 
     def _decisions(self) -> Iterator[tuple[int, SessionPlan, Decision]]:
         for number, plan in self._plans.items():

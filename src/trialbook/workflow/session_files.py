@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from trialbook.execution.findings import Findings
 from trialbook.execution.session_done import DoneSession
+from trialbook.model.change import OwnChange
 from trialbook.model.digest import sha256
 from trialbook.model.runfiles import (
+    OWN_PATCH,
     handover_path,
     notes_patch,
     planted_patch,
@@ -36,3 +39,20 @@ def keep_session(keeper: Keeper, kept: Kept, done: DoneSession) -> SessionRecord
         line = grade_line(clean, sha256(kept.files[path]))
         lines.append(SessionGrade(part=given.part, moment=given.moment, grade=line))
     return replace(done.record, change=change, grades=tuple(lines))
+
+
+def keep_own(keeper: Keeper, kept: Kept, found: Findings) -> OwnChange | None:
+    """Add what the agents of a series changed themselves; None if nothing was laid in between."""
+    own = found.own
+    if own is None or found.ground is None:
+        return None
+    redacted = keeper.keep_patch(kept, own.patch, OWN_PATCH)
+    return OwnChange(
+        base=found.ground,
+        patch_sha256=sha256(kept.files[OWN_PATCH]),
+        files=len(own.changed),
+        insertions=own.insertions,
+        deletions=own.deletions,
+        redacted=redacted,
+        lines_before=dict(own.lines_before),
+    )

@@ -22,7 +22,7 @@ from trialbook.grading.grade import Subject as Artifacts
 from trialbook.grading.grade import grade_artifacts
 from trialbook.grading.visible import grade_visible
 from trialbook.model.acceptance import parse_policy
-from trialbook.model.change import ChangeRecord
+from trialbook.model.change import ChangeRecord, OwnChange
 from trialbook.model.digest import sha256
 from trialbook.model.evidence import violations
 from trialbook.model.outcome import GOES_BEFORE_VIOLATIONS, Outcome
@@ -39,7 +39,7 @@ from trialbook.workflow.grade_lines import grade_line
 from trialbook.workflow.inspection import inspect_change
 from trialbook.workflow.keeping import Keeper, Kept
 from trialbook.workflow.series_trying import try_series
-from trialbook.workflow.session_files import keep_session
+from trialbook.workflow.session_files import keep_own, keep_session
 
 
 class TrialWorker:
@@ -113,7 +113,7 @@ class TrialWorker:
             if self._cancel.is_set():
                 return Outcome.CANCELLED, "the run was stopped", False
             return Outcome.ENVIRONMENT_FAILURE, found.trouble or "nothing is known", False
-        fixed = class_of(result, spec.task, changed=change.anything)
+        fixed = class_of(result, spec.task, changed=found.anything)
         ungraded = fixed is None and self._cancel.is_set() and not _all_graded(found.grades)
         if found.cut_short or ungraded:
             when = "between two attempts" if found.cut_short else "before grading was done"
@@ -140,6 +140,7 @@ class TrialWorker:
         keeper = keeper_for(spec, self._system, found.secrets)
         patch = None if found.change is None else found.change.patch
         kept = keeper.keep(found.files, patch, found.grades)
+        own = keep_own(keeper, kept, found)
         attempts = tuple(_attempt(one, found, keeper, kept) for one in found.attempts)
         sessions = tuple(keep_session(keeper, kept, one) for one in found.sessions)
         if found.series is not None:
@@ -155,7 +156,7 @@ class TrialWorker:
             toolchain=found.toolchain,
             attempts=attempts,
             usage=found.usage,
-            change=_change(found, kept),
+            change=_change(found, kept, own),
             grades=tuple(
                 grade_line(grade, sha256(kept.files[f"grades/{grade.grader}.json"]))
                 for grade in kept.grades
@@ -245,7 +246,7 @@ def _reason(outcome: Outcome, message: str) -> str:
     return message
 
 
-def _change(found: Findings, kept: Kept) -> ChangeRecord | None:
+def _change(found: Findings, kept: Kept, own: OwnChange | None) -> ChangeRecord | None:
     change = found.change
     if change is None:
         return None
@@ -258,4 +259,5 @@ def _change(found: Findings, kept: Kept) -> ChangeRecord | None:
         omitted=change.omitted,
         redacted=kept.patch_redacted,
         lines_before=dict(change.lines_before),
+        own=own,
     )
