@@ -15,6 +15,7 @@ SHIPPED = (
     "golden-python",
     "hook-guard",
     "instruction-drift",
+    "narrow-changes",
     "real-agents",
     "rotation-feature",
 )
