@@ -9,6 +9,8 @@ from trialbook.storage.reader import RunRef
 
 OVERVIEW = "index.html"
 RUBRICS = "rubrics/index.html"
+GATES = "gates.html"
+FEED = "feed.xml"
 _SAFE = re.compile(r"[A-Za-z0-9_-]")
 _SAFE_NAME = re.compile(r"[A-Za-z0-9_-]+")
 _SPLIT = re.compile(r"[#?]")
@@ -46,6 +48,21 @@ def relative(page: str, target: str) -> str:
 def suite_page(suite: str) -> str:
     """The page of a suite."""
     return f"suites/{segment(suite)}/index.html"
+
+
+def task_page(suite: str, task: str) -> str:
+    """The page of a task."""
+    return f"suites/{segment(suite)}/tasks/{segment(task)}.html"
+
+
+def configuration_page(suite: str, configuration: str) -> str:
+    """The page of a configuration of a suite."""
+    return f"suites/{segment(suite)}/configurations/{segment(configuration)}.html"
+
+
+def suite_runs_page(suite: str) -> str:
+    """The first page of all runs of a suite, where its own page does not have all."""
+    return f"suites/{segment(suite)}/runs.html"
 
 
 def rubric_page(name: str, version: int) -> str:
