@@ -6,6 +6,7 @@ import os
 import subprocess
 import zlib
 from collections.abc import Callable
+from hashlib import sha1
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,48 @@ def test_packed_objects_and_refs_come_over(desk: Desk) -> None:
     head = desk.commit("c.txt")
     state = desk.left()
     assert (state.head, len(state.commits), state.lost) == (head, 2, "")
+    git(desk.laid(state), "fsck", "--strict")
+
+
+def test_tags_come_over_as_they_were_made(desk: Desk) -> None:
+    first = desk.commit()
+    git(desk.workspace, "tag", "light")
+    git(desk.workspace, "tag", "-a", "v1.0/first", "-m", "The first one\n\nSaid by the agent.")
+    git(desk.workspace, "pack-refs", "--all")
+    desk.commit("c.txt")
+    # A commit that only a tag holds.
+    git(desk.workspace, "checkout", "-q", "--detach")
+    aside = desk.commit("d.txt", message="Aside")
+    git(desk.workspace, "tag", "aside")
+    git(desk.workspace, "checkout", "-q", "main")
+    state = desk.left()
+    assert list(state.tags) == ["aside", "light", "v1.0/first"]
+    assert (state.tags["light"], state.tags["aside"]) == (first, aside)
+    folder = desk.laid(state)
+    git(folder, "fsck", "--strict")
+    assert git(folder, "tag").split() == ["aside", "light", "v1.0/first"]
+    assert "Said by the agent." in git(folder, "for-each-ref", "--format=%(contents)", "refs/tags")
+    assert git(folder, "rev-parse", "v1.0/first^{commit}").strip() == first
+
+
+def test_a_tag_of_no_commit_or_that_git_refuses_costs_no_history(desk: Desk) -> None:
+    head = desk.commit()
+    tree = git(desk.workspace, "rev-parse", "HEAD^{tree}").strip()
+    tags = desk.workspace / ".git/refs/tags"
+    for name, oid in (("of-a-tree", tree), ("nothing", "1" * 40), ("bad..name", head)):
+        (tags / name).write_text(f"{oid}\n")
+    (tags / "link").symlink_to(desk.workspace / ".git/HEAD")
+    (tags / "good").write_text(f"{head}\n")
+    assert desk.left().tags == {"good": head}
+    text = f"object {head}\ntype commit\ntag x\ntagger A <a@x> 1 nowhere\n\nBroken\n".encode()
+    data = b"tag %d\0%s" % (len(text), text)
+    oid = sha1(data).hexdigest()
+    place = desk.workspace / ".git/objects" / oid[:2] / oid[2:]
+    place.parent.mkdir(exist_ok=True)
+    place.write_bytes(zlib.compress(data))
+    (tags / "broken").write_text(f"{oid}\n")
+    state = desk.left()
+    assert (state.tags, state.head, state.lost) == ({}, head, "")
     git(desk.laid(state), "fsck", "--strict")
 
 

@@ -113,6 +113,7 @@ def test_an_agent_that_does_nothing_has_changed_nothing_whatever_was_laid_in(
     trialbook(ledger, "eval", "story", "--sandbox", "none")
     found = ran(ledger)
     assert found.record["outcome"] == "no_change"
+    assert found.things(2)["git settings, hooks, stash and logs"] == "cleared"
     assert (found.record["change"]["files"], found.record["change"]["own"]["files"]) == (5, 0)
     assert "nothing is wrong" in trialbook(ledger, "verify").stdout
 

@@ -72,6 +72,8 @@ def test_what_is_cleared_is_told_with_how_that_was_checked(whole: Ran) -> None:
     assert whole.handover(1)["things"] == []
     things = whole.things(2)
     assert things["files"] == things["history"] == "carried"
+    assert things["tags"] == "carried"
+    assert things["git index"] == things["git settings, hooks, stash and logs"] == "cleared"
     assert things["home"] == things["temporary files"] == things["processes"] == "cleared"
     # Without a sandbox, nobody knows what a process wrote elsewhere.
     assert things["the rest of the host"] == "unknown"

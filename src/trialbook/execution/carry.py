@@ -32,7 +32,7 @@ _LOOSE = re.compile(r"[0-9a-f]{38}")
 _PACK = re.compile(r"pack-[0-9a-f]{40}\.pack")
 _BRANCH = re.compile(r"(?![.-])[A-Za-z0-9._+@/-]{1,100}")
 _BAD_BRANCH = re.compile(r"\.\.|//|/\.|\.lock(/|$)|[./]$|@\{")
-_HEADS = "refs/heads/"
+_HEADS, _TAGS = "refs/heads/", "refs/tags/"
 _QUIET = ("-c", "core.bigFileThreshold=16m", "-c", "pack.threads=1", "-c", "gc.auto=0")
 
 
@@ -77,7 +77,7 @@ class _History:
 
     def state(self, tree: str) -> RepositoryState:
         _need_folder(self._theirs, "the repository")
-        branch, head, others = self._refs()
+        branch, head, others = self._heads()
         self._copy()
         self._own_folder()
         self._index_packs()
@@ -89,21 +89,26 @@ class _History:
         commits = listed.decode().split()
         if len(commits) > MOST_COMMITS:
             raise _LostError(f"it has more than {MOST_COMMITS} commits")
+        tags = {name: oid for name, oid in self._tags().items() if self._names_commit(oid)}
         self._take_over([head, *others.values()])
+        try:
+            self._take_over([*tags.values(), head])
+        except EnvironmentProblem:
+            tags = {}  # git refuses one of them: no history hangs on it.
         return RepositoryState(
             tree=tree,
             head=head,
             branch=branch,
             commits=commits_of(map(self._message, commits)),
             branches=others,
+            tags=tags,
         )
 
     # --- what is there ---
 
-    def _refs(self) -> tuple[str | None, str, dict[str, str]]:
+    def _heads(self) -> tuple[str | None, str, dict[str, str]]:
         """The branch, the newest commit, and the other branches."""
-        known = dict(self._packed_refs())
-        known |= dict(self._loose_refs(self._theirs / "refs" / "heads", ""))
+        known = self._refs(_HEADS)
         text = self._text("HEAD") or ""
         if not text.startswith("ref: "):
             if _OID.fullmatch(text) is None:
@@ -115,22 +120,30 @@ class _History:
         head = known.pop(name)
         return name, head, dict(sorted(known.items())[:MOST_BRANCHES])
 
-    def _packed_refs(self) -> Iterator[tuple[str, str]]:
+    def _tags(self) -> dict[str, str]:
+        return dict(sorted(self._refs(_TAGS).items())[:MOST_BRANCHES])
+
+    def _refs(self, kind: str) -> dict[str, str]:
+        """The branches or the tags, by name."""
+        known = dict(self._packed_refs(kind))
+        return known | dict(self._loose_refs(kind, self._theirs / kind, ""))
+
+    def _packed_refs(self, kind: str) -> Iterator[tuple[str, str]]:
         data = read_regular(self._theirs / "packed-refs", MOST_BYTES) or b""
         for line in data.decode("utf-8", "replace").splitlines():
             oid, _, name = line.partition(" ")
-            if name.startswith(_HEADS) and _is_branch(name.removeprefix(_HEADS), oid):
-                yield name.removeprefix(_HEADS), oid
+            if name.startswith(kind) and _is_branch(name.removeprefix(kind), oid):
+                yield name.removeprefix(kind), oid
 
-    def _loose_refs(self, folder: Path, prefix: str) -> Iterator[tuple[str, str]]:
+    def _loose_refs(self, kind: str, folder: Path, prefix: str) -> Iterator[tuple[str, str]]:
         if not _is_folder(folder) or prefix.count("/") > MOST_BRANCHES:
             return
         for entry in sorted(os.scandir(folder), key=lambda one: one.name)[:_MOST_FILES]:
             name = prefix + entry.name
             if entry.is_dir(follow_symlinks=False):
-                yield from self._loose_refs(folder / entry.name, f"{name}/")
+                yield from self._loose_refs(kind, folder / entry.name, f"{name}/")
                 continue
-            oid = self._text(f"{_HEADS}{name}")
+            oid = self._text(f"{kind}{name}")
             if oid is not None and _is_branch(name, oid):
                 yield name, oid
 
@@ -176,6 +189,13 @@ class _History:
             return self._git("cat-file", "-t", oid, environment=self._both).strip() == b"commit"
         except EnvironmentProblem:
             return False
+
+    def _names_commit(self, oid: str) -> bool:
+        try:
+            self._git("cat-file", "-e", f"{oid}^{{commit}}", environment=self._both)
+        except EnvironmentProblem:
+            return False
+        return True
 
     def _take_over(self, heads: list[str]) -> None:
         """Write everything that the heads need into the store, checked object by object."""

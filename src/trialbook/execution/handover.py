@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from trialbook.execution.baseline import CONFIG
 from trialbook.execution.room import Room
 from trialbook.execution.session_done import DoneSession, GivenGrade
 from trialbook.model.digest import sha256
@@ -14,6 +15,7 @@ from trialbook.model.paths import path_to_text
 from trialbook.model.series import Moment, SessionPart
 from trialbook.model.session import HandedOver, Note, OpenFailure, RepositoryState, Thing
 from trialbook.model.trial import Attempt, Isolation
+from trialbook.storage.files import read_regular
 from trialbook.storage.repository import REGULAR, Store
 from trialbook.storage.trees import edit_tree, replace_with
 
@@ -34,11 +36,15 @@ _LARGEST_NOTE = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cleared:
-    """What was looked at before the agent of a session began: its folders, and whether empty."""
+    """What was looked at before the agent of a session began: its folders, and whether empty.
+
+    ``of_git`` names what its repository has of the things that are not handed over.
+    """
 
     home: str
     home_entries: int
     temporary_entries: int
+    of_git: tuple[str, ...] = ()
 
 
 def look_at(room: Room) -> Cleared:
@@ -47,11 +53,22 @@ def look_at(room: Room) -> Cleared:
         home=room.root.name,
         home_entries=_entries(room.home),
         temporary_entries=_entries(room.temporary),
+        of_git=tuple(_of_git(room.workspace / ".git")),
     )
 
 
 def _entries(folder: Path) -> int:
     return sum(1 for _ in folder.iterdir())
+
+
+def _of_git(folder: Path) -> Iterator[str]:
+    """Settings, hooks and logs in a repository that was just made, and what is put aside in it."""
+    if read_regular(folder / "config") != CONFIG:
+        yield "settings"
+    for name in ("hooks", "logs", "info", "refs/stash", "packed-refs", "worktrees", "modules"):
+        path = folder / name
+        if path.is_file() or (path.is_dir() and any(path.iterdir())):
+            yield name
 
 
 def things_of(
@@ -70,7 +87,7 @@ def things_of(
         attempts: The attempts of this session.
         isolation: What the sandbox of this session enforces.
     """
-    yield from _of_repository(before[-1], start)
+    yield from _of_repository(before[-1], start, cleared)
     yield _empty("home", cleared.home_entries, "configuration and cache of the client, shell logs")
     yield _empty("temporary files", cleared.temporary_entries, "everything in $TMPDIR")
     yield Thing(
@@ -95,7 +112,9 @@ def things_of(
     )
 
 
-def _of_repository(before: DoneSession, start: RepositoryState) -> Iterator[Thing]:
+def _of_repository(
+    before: DoneSession, start: RepositoryState, cleared: Cleared
+) -> Iterator[Thing]:
     left = before.record.end
     yield Thing(
         thing="files",
@@ -114,10 +133,24 @@ def _of_repository(before: DoneSession, start: RepositoryState) -> Iterator[Thin
         state=HandedOver.CLEARED if left.lost else HandedOver.CARRIED,
         checked=left.lost or f"{len(start.commits)} commits, the newest of them {start.head}",
     )
+    named = f"{len(start.tags)} that name a commit" if start.tags else "none that names a commit"
     yield Thing(
-        thing="git settings, hooks, index, stash, tags and logs",
+        thing="tags",
+        state=HandedOver.CLEARED if left.lost else HandedOver.CARRIED,
+        checked="gone with the history" if left.lost else named,
+    )
+    yield Thing(
+        thing="git index",
         state=HandedOver.CLEARED,
-        checked="the repository was written anew from objects and branches",
+        checked="made anew of the newest commit: what was staged is a change of the files",
+    )
+    seen = ", ".join(cleared.of_git)
+    yield Thing(
+        thing="git settings, hooks, stash and logs",
+        state=HandedOver.CARRIED if seen else HandedOver.CLEARED,
+        checked=f"the new repository has {seen}"
+        if seen
+        else "the repository is new, and none of them was in it before the agent began",
     )
 
 

@@ -50,6 +50,7 @@ def _write_git(store: Store, state: RepositoryState, baseline: str, workspace: P
     head = state.head if state.branch is None else f"ref: refs/heads/{state.branch}"
     (folder / "HEAD").write_text(f"{head}\n")
     refs = {f"refs/heads/{name}": oid for name, oid in state.branches.items()}
+    refs |= {f"refs/tags/{name}": oid for name, oid in state.tags.items()}
     refs[BASELINE_REF] = baseline
     if state.branch is not None:
         refs[f"refs/heads/{state.branch}"] = state.head

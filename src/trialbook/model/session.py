@@ -68,8 +68,9 @@ class RepositoryState:
 
     ``head`` is the newest commit; its tree is another one than ``tree`` where the files hold work
     that is not committed. ``branch`` is the agent's own name of where it was; null if it had none.
-    ``commits`` begins with the oldest, ``branches`` are the others, by name. ``lost`` says what of
-    the history could not be carried, and why; empty if nothing was lost.
+    ``commits`` begins with the oldest, ``branches`` are the others, by name. ``tags`` are by name
+    too, each with the id of its commit or of its own object. ``lost`` says what of the history
+    could not be carried, and why; empty if nothing was lost.
     """
 
     tree: str
@@ -78,6 +79,7 @@ class RepositoryState:
     commits: tuple[Commit, ...] = ()
     branches: dict[str, str] = field(default_factory=dict)
     lost: str = ""
+    tags: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
