@@ -89,7 +89,11 @@ def test_every_page_has_the_strict_policy_and_nothing_that_it_would_forbid(site:
         names = {tag for tag, _ in page.tags}
         assert not names & {"style", "iframe", "object", "embed", "form", "base", "img"}
         sources = [a.get("src") or "" for tag, a in page.tags if tag == "script"]
-        assert [source.rpartition("/")[2] for source in sources] == ["theme.js", "site.js"], path
+        assert [source.rpartition("/")[2] for source in sources] == [
+            "theme.js",
+            "search.js",
+            "site.js",
+        ], path
         assert page.text_of_scripts == "", path
         for tag, attributes in page.tags:
             risky = [n for n in attributes if n == "style" or n.startswith("on")]

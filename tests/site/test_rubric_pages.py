@@ -50,7 +50,7 @@ def test_versions_lead_to_each_other_and_nothing_in_a_rubric_acts(tmp_path: Path
     assert [one.path for one in problems] == ["rubrics/odd/v1.html", "rubrics/odd/v2.html"]
     page = (tmp_path / "site/rubrics/odd/v1.html").read_text()
     assert 'href="v2.html"' in page
-    assert page.count("<script") == page.count('<script src="../../assets/') == 2
+    assert page.count("<script") == page.count('<script src="../../assets/') == 3
     assert "<b>it" not in page
     assert "<i>" not in page
     assert 'href="javascript' not in page

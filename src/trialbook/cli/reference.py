@@ -17,6 +17,7 @@ from trialbook.cli.main import COMMANDS, cli
 from trialbook.errors import ExitCode
 from trialbook.formats.schema import SCHEMA_KINDS, load_schema
 from trialbook.model.outcome import NOT_RUN, Outcome
+from trialbook.site.glossary import words_document
 from trialbook.storage.files import write_atomic
 from trialbook.verify.codes import Code
 
@@ -51,6 +52,7 @@ def pages() -> dict[str, str]:
         "faults.md": _faults(),
         "files.md": _files(),
         "outcomes.md": _outcomes(),
+        "words.md": words_document(),
     }
 
 

@@ -9,6 +9,8 @@ from trialbook.storage.reader import RunRef
 
 OVERVIEW = "index.html"
 RUBRICS = "rubrics/index.html"
+GLOSSARY = "glossary.html"
+SEARCH = "assets/search-index.js"
 GATES = "gates.html"
 FEED = "feed.xml"
 _SAFE = re.compile(r"[A-Za-z0-9_-]")
@@ -84,3 +86,18 @@ def trial_page(run: RunRef, trial: str) -> str:
     """The page of a trial, by its path inside the run."""
     parts = [segment(part) for part in trial.split("/")]
     return f"{run_folder(run)}/{'/'.join(parts)}.html"
+
+
+def word_anchor(word: str) -> str:
+    """The id of a word on the glossary's page; templates make the same of it."""
+    return "w-" + word.lower().replace(" ", "-")
+
+
+def search_file(name: str) -> str:
+    """A part of what the search box looks through, by name: ``docs``."""
+    return f"assets/search-{segment(name)}.js"
+
+
+def run_search_file(run: RunRef, number: int) -> str:
+    """The trials of a run for the search box, in numbered parts."""
+    return f"assets/search/{segment(run.suite)}/{segment(run.run)}-{number}.js"

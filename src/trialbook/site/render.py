@@ -162,7 +162,7 @@ def _finish(state: StateCore) -> None:
     used: set[str] = set()
     for index, token in enumerate(state.tokens):
         if token.type == "heading_open":
-            token.attrSet("id", _slug(state.tokens[index + 1].content, used))
+            token.attrSet("id", slug(state.tokens[index + 1].content, used))
         elif token.type == "table_open":
             token.attrJoin("class", "prose-table")
         for child in token.children or ():
@@ -206,11 +206,12 @@ _CHILDREN: Mapping[str, Callable[[Token, MutableMapping[str, Any]], None]] = {
 }
 
 
-def _slug(text: str, used: set[str]) -> str:
+def slug(text: str, used: set[str]) -> str:
+    """The anchor of a heading on a page where those in ``used`` are taken; it is put there too."""
     stem = _NOT_SLUG.sub("-", unquote(text).casefold()).strip("-") or "section"
-    slug, number = stem, 1
-    while slug in used:
+    anchor, number = stem, 1
+    while anchor in used:
         number += 1
-        slug = f"{stem}-{number}"
-    used.add(slug)
-    return slug
+        anchor = f"{stem}-{number}"
+    used.add(anchor)
+    return anchor
