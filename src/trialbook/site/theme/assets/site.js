@@ -266,7 +266,7 @@
     const list = make("dl", { class: "facts" });
     const off = make("input", { type: "checkbox", onchange: () => memory.set("trialbook-keys", off.checked ? "off" : "") });
     off.checked = memory.get("trialbook-keys") === "off";
-    const close = make("button", { type: "button", class: "button", onclick: () => box.close() }, "Close");
+    const close = make("button", { type: "button", class: "button", autofocus: true, onclick: () => box.close() }, "Close");
     const box = make("dialog", { "aria-labelledby": "keys-title" },
       make("h2", { id: "keys-title" }, "Keys"), list,
       make("p", {}, make("label", {}, off, " No single keys, but for this list")), close);
