@@ -28,6 +28,7 @@ from trialbook.reporting.calibration_said import (
 )
 from trialbook.reporting.findings import Group, findings
 from trialbook.reporting.findings_said import about_said, rules_said
+from trialbook.reporting.wording import number_of
 from trialbook.site.addresses import trial_page
 from trialbook.storage.calibrations import calibrations
 from trialbook.storage.corrections import reviews_of
@@ -38,34 +39,40 @@ FINDINGS = "findings/index.html"
 JUDGEMENT = "judgement/index.html"
 
 
-def judgement_pages(root: Path, reader: Reader) -> Iterator[Page]:
-    """Those that there is something to show on."""
+def judgement_page(root: Path, reader: Reader) -> Iterator[Page]:
+    """How far reviewers agree, and judges against people."""
     rubrics = [rubric.reference for rubric in readable_rubrics(root)[0]]
     found = [one for rubric in rubrics for one in calibrations(reader, rubric)]
-    agreed = _agreements(root, reader)
-    if found or agreed:
-        yield Page(
-            path=JUDGEMENT,
-            template="agreement.html",
-            title="Judgement",
-            context={
-                "agreements": [_agreement(one) for one in agreed],
-                "calibrations": [_calibration(reader, one) for one in reversed(found)],
-            },
-            navigation="Judgement",
-        )
+    yield Page(
+        path=JUDGEMENT,
+        template="agreement.html",
+        title="Judgement",
+        context={
+            "agreements": [_agreement(one) for one in _agreements(root, reader)],
+            "calibrations": [_calibration(reader, one) for one in reversed(found)],
+        },
+    )
+
+
+def findings_page(reader: Reader) -> Iterator[Page]:
+    """What is sent back again and again."""
     sent_back = findings(reader)
-    if sent_back.groups:
-        yield Page(
-            path=FINDINGS,
-            template="findings.html",
-            title="Findings and rules",
-            context={
-                "groups": [_group(one) for one in sent_back.groups],
-                "opinions": sent_back.opinions,
-            },
-            navigation="Findings",
-        )
+    yield Page(
+        path=FINDINGS,
+        template="findings.html",
+        title="Findings and rules",
+        context={
+            "groups": [_group(one) for one in sent_back.groups],
+            "opinions": sent_back.opinions,
+        },
+    )
+
+
+def found_groups(page: Page) -> Iterator[tuple[str, str, str]]:
+    """The groups of a page of findings for the search box: title, detail, address."""
+    for group in page.context["groups"]:
+        said = f"{group['id']}, {number_of(group['trials'], 'trial')}"
+        yield group["said"], said, f"{page.path}#f-{group['id']}"
 
 
 def _agreements(root: Path, reader: Reader) -> list[RubricAgreement]:

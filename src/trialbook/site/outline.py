@@ -9,14 +9,27 @@ from collections.abc import Iterator
 
 from trialbook.model.runfiles import session_patch
 from trialbook.reporting.results import results_csv
-from trialbook.site.addresses import run_folder
-from trialbook.site.judgement_pages import judgement_pages
+from trialbook.site.addresses import GLOSSARY, RUBRICS, run_folder
+from trialbook.site.glossary import glossary_page
+from trialbook.site.judgement_pages import (
+    FINDINGS,
+    JUDGEMENT,
+    findings_page,
+    found_groups,
+    judgement_page,
+)
 from trialbook.site.ledger_view import LedgerView
 from trialbook.site.overview import RunEntry, index_page, suites_page
 from trialbook.site.rubric_pages import rubric_pages
 from trialbook.site.run_page import page_of_run
+from trialbook.site.search import (
+    prose_key,
+    search_of_findings,
+    search_of_run,
+    search_of_site,
+)
 from trialbook.site.trial_page import TrialFiles, page_of_trial, shown_as_text
-from trialbook.site.units import ConfigurationRef, File, Made, Part, TaskRef, TrialRef
+from trialbook.site.units import ConfigurationRef, Entry, File, Made, Part, TaskRef, TrialRef
 from trialbook.storage.reader import RunRef
 
 
@@ -30,7 +43,18 @@ def _rubrics(view: LedgerView, _: None) -> Iterator[Made]:
 
 
 def _judgement(view: LedgerView, _: None) -> Iterator[Made]:
-    yield from judgement_pages(view.root, view.reader)
+    yield from judgement_page(view.root, view.reader)
+
+
+def _findings(view: LedgerView, _: None) -> Iterator[Made]:
+    for page in findings_page(view.reader):
+        yield page
+        yield from search_of_findings(found_groups(page))
+
+
+def _glossary(view: LedgerView, _: None) -> Iterator[Made]:
+    del view
+    yield glossary_page()
 
 
 def _suite(view: LedgerView, suite: str) -> Iterator[Made]:
@@ -81,12 +105,39 @@ def _entry(view: LedgerView, run: RunRef) -> RunEntry:
 
 
 PER_SITE: tuple[Part[None], ...] = (
-    Part("rubrics", _rubrics, key=lambda view, _: view.rubrics_key),
-    Part("judgement", _judgement, key=lambda view, _: (view.runs_key, view.rubrics_key)),
+    Part(
+        "rubrics",
+        _rubrics,
+        key=lambda view, _: view.rubrics_key,
+        navigation=Entry("Rubrics", RUBRICS, lambda view: bool(view.rubrics)),
+    ),
+    Part(
+        "judgement",
+        _judgement,
+        key=lambda view, _: (view.runs_key, view.rubrics_key),
+        navigation=Entry("Judgement", JUDGEMENT, lambda view: bool(view.rubrics)),
+    ),
+    Part(
+        "findings",
+        _findings,
+        key=lambda view, _: view.runs_key,
+        navigation=Entry("Findings", FINDINGS, lambda view: bool(view.runs)),
+    ),
+    Part(
+        "glossary",
+        _glossary,
+        key=lambda _view, _: "",
+        navigation=Entry("Glossary", GLOSSARY, lambda _: True),
+    ),
+    Part("search", search_of_site, key=lambda view, _: (view.site_key, prose_key(view))),
     Part("overview", _overview, key=lambda view, _: (view.site_key, view.reader.head)),
 )
 PER_SUITE: tuple[Part[str], ...] = (Part("suite", _suite),)
 PER_TASK: tuple[Part[TaskRef], ...] = ()
 PER_CONFIGURATION: tuple[Part[ConfigurationRef], ...] = ()
-PER_RUN: tuple[Part[RunRef], ...] = (Part("run", _run), Part("csv", _csv))
+PER_RUN: tuple[Part[RunRef], ...] = (
+    Part("run", _run),
+    Part("csv", _csv),
+    Part("search", search_of_run),
+)
 PER_TRIAL: tuple[Part[TrialRef], ...] = (Part("trial", _trial),)

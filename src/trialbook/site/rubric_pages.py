@@ -19,7 +19,6 @@ def rubric_pages(rubrics: Sequence[Rubric]) -> Iterator[Page]:
         template="rubrics.html",
         title="Rubrics",
         context={"rubrics": [_entry(rubric) for rubric in rubrics]},
-        navigation="Rubrics",
     )
     for rubric in rubrics:
         versions = [one for one in rubrics if one.name == rubric.name]

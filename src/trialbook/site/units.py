@@ -41,7 +41,9 @@ the number of trials: they are made again after every trial, so show what is new
 leave the rest to pages of runs and tasks. Their data comes from ``view.brief(run)`` and
 ``view.rows(run)``, which are kept by tree id, never from ``view.results(run)`` of all runs.
 
-``Page.navigation`` puts a page of PER_SITE scope (or of a plugin) into the site's navigation.
+A part of PER_SITE scope may have a place in the site's navigation: ``navigation=Entry(label, path,
+shown)``, where ``shown`` says cheaply (it is asked before anything is made) whether there is to be
+one. Is it there, the part has to make that page, even if there is little to say on it.
 Addresses come from `trialbook.site.addresses`. Links and fragments of all pages are checked after
 each build, whatever draws them.
 """
@@ -95,15 +97,25 @@ Made = Page | File
 
 
 @dataclass(frozen=True, slots=True)
+class Entry:
+    """A place in the site's navigation, where ``shown`` says so."""
+
+    label: str
+    path: str
+    shown: Callable[[LedgerView], bool]
+
+
+@dataclass(frozen=True, slots=True)
 class Part(Generic[S]):
     """Something that brings pages and files for each subject of one scope.
 
     ``name`` is unique in its scope. ``key`` says what the pages depend on, None for the scope's
     default; ``around`` what those of a whole run depend on outside of its folder (PER_RUN and
-    PER_TRIAL only).
+    PER_TRIAL only). ``navigation`` is for PER_SITE only.
     """
 
     name: str
     make: Callable[[LedgerView, S], Iterable[Made]]
     key: Callable[[LedgerView, S], object] | None = None
     around: Callable[[LedgerView, RunRef], object] | None = None
+    navigation: Entry | None = None
