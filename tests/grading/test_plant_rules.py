@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from trialbook.formats.patch_lines import PatchLines
+from trialbook.formats.patch_lines import PatchLines, patch_lines
 from trialbook.grading.plant_rules import first_hit, other_inputs, size, source_of, words
 from trialbook.model.planting import RuleResult, RuleStatus
 
@@ -26,6 +26,24 @@ def test_a_large_change_with_a_small_fault_looks_like_an_integration() -> None:
     assert size(lines(), 8, ["core.py:7-10"]).status is RuleStatus.KEPT
 
 
+def test_a_fault_is_numbered_as_the_change_is_written() -> None:
+    moved = PatchLines(added={"core.py": [(n + 100, "x = 1\n") for n in range(1, 161)]})
+    assert size(moved, 8, ["core.py:7-10"]).status is RuleStatus.BROKEN
+    assert size(moved, 8, ["core.py:7-10"], lines()).status is RuleStatus.KEPT
+
+
+def test_a_fault_may_be_a_line_that_is_gone() -> None:
+    text = b"diff --git a/core.py b/core.py\n--- a/core.py\n+++ b/core.py\n"
+    gone = patch_lines(text + b"@@ -3,3 +3,2 @@\n kept\n-gone\n kept too\n")
+    bare = patch_lines(text + b"@@ -4 +3,0 @@\n-gone\n")
+    for found in (gone, bare):
+        assert found is not None
+        given = [found.changes(f"core.py:{n}") for n in (1, 2, 3, 4, 5)]
+        assert given == [False, False, True, True, False]
+        assert not found.changes("core.py:5-3")
+        assert not found.changes("core.py")
+
+
 @pytest.mark.parametrize(
     ("given", "files", "faulty", "told"),
     [
@@ -33,6 +51,8 @@ def test_a_large_change_with_a_small_fault_looks_like_an_integration() -> None:
         (lines(149), 8, ["core.py:7"], "at least 150 changed lines"),
         (lines(), 8, ["core.py:1-9"], "more than 5%"),
         (lines(), 8, ["core.py:900"], "does not change: core.py:900"),
+        (lines(), 8, ["core.py:159-161"], "does not change: core.py:159-161"),
+        (PatchLines(deleted={"core.py": [(9, "x\n")] * 160}), 8, ["core.py:7"], "core.py:7"),
         (lines(), 8, ["other.py:1"], "does not change: other.py:1"),
     ],
 )

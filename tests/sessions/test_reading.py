@@ -46,6 +46,19 @@ def said(top: Path, old: str, new: str, files: dict[str, str] | None = None) -> 
         ('"test_repair::test_two", ', "", "fewer than 3"),
         ("units.py:2", "unit.py:2", "the patch does not touch `unit.py`"),
         ("units.py:2", "units.py", "`path:line`"),
+        ("units.py:2", "units.py:1", "the patch does not change `units.py:1`"),
+        ("units.py:2", "units.py:40", "the patch does not change `units.py:40`"),
+        ("units.py:2", "units.py:2-40", "the patch does not change `units.py:2-40`"),
+        (
+            "  - session: repair\n",
+            "  - session: repair\n    conflicts_with: commas\n",
+            "`commas` is contradicted by an earlier session already",
+        ),
+        (
+            "  - session: repair\n",
+            "  - session: repair\n    conflicts_with: one-writer\n",
+            "`commas` is contradicted by an earlier session already",
+        ),
         ('        faulty: ["units.py:2"]\n', "", "belongs to `planted` only"),
         ("kind: planted", "kind: own", "is not planted"),
         ("      key: private/key.yaml\n", "", "there is no sealed key"),
@@ -58,6 +71,32 @@ def said(top: Path, old: str, new: str, files: dict[str, str] | None = None) -> 
 def test_a_mistake_is_told_with_its_place(tmp_path: Path, old: str, new: str, told: str) -> None:
     problems = said(tmp_path, old, new)
     assert any(told in line for line in problems), problems
+    assert all(line.split(":")[1].isdigit() for line in problems if line.startswith(FILE))
+
+
+@pytest.mark.parametrize(
+    ("faulty", "told"),
+    [
+        ("units.py:2", ""),
+        ("units.py:1-2", ""),
+        ("units.py:3", "`units.py` has no lines 3"),
+        ("units.py:2-9", "`units.py` has no lines 2-9"),
+        ("units.py:2-1", "`units.py` has no lines 2-1"),
+        ("unit.py:2", "the overlay has no file `unit.py`; did you mean `units.py`?"),
+        ("README.md:1", "the overlay has no file `README.md`"),
+    ],
+)
+def test_a_fault_of_an_overlay_is_in_lines_that_it_has(
+    tmp_path: Path, faulty: str, told: str
+) -> None:
+    old = TASK[TASK.index("        patch: private") : TASK.index("      key: private")]
+    new = (
+        f"        overlay: private/plant/files\n        message: M\n        faulty: [{faulty!r}]\n"
+    )
+    text = "def number(value):\n    return str(value)\n"
+    key = {f"{FOLDER}/private/key.yaml": f"component: ['{faulty.partition(':')[0]}']\ncause: C\n"}
+    problems = said(tmp_path, old, new, {f"{FOLDER}/private/plant/files/units.py": text, **key})
+    assert [line for line in problems if told in line] if told else not problems, problems
     assert all(line.split(":")[1].isdigit() for line in problems if line.startswith(FILE))
 
 

@@ -48,7 +48,7 @@ def laid_in(
     change = regression.laid_in
     if change is None:
         raise EnvironmentProblem("a regression without a change has nothing to lay in")
-    theirs, digest = _changed(store, change, task_folder, baseline_tree)
+    theirs, digest = with_change(store, change, task_folder, baseline_tree)
     planted = PlantedChange(kind=regression.kind, sha256=digest, commit=None)
     try:
         committed = store.commit(before.head).tree
@@ -84,7 +84,7 @@ def ground_of(
             continue
         change = task.sessions[record.session - 1].regressions[record.regression - 1].laid_in
         if change is not None:
-            theirs, _ = _changed(store, change, task_folder, baseline_tree)
+            theirs, _ = with_change(store, change, task_folder, baseline_tree)
             with suppress(ConflictError):
                 ground = merge_trees(store, baseline_tree, ground, theirs, work)
     return ground
@@ -120,8 +120,12 @@ def merge_trees(store: Store, base: str, ours: str, theirs: str, work: Path) -> 
     raise ConflictError(", ".join(listed[:_SHOWN]) + more)
 
 
-def _changed(store: Store, change: LaidIn, folder: Path, base: str) -> tuple[str, str]:
-    """The starting tree with the change in it, and the digest of the change."""
+def with_change(store: Store, change: LaidIn, folder: Path, base: str) -> tuple[str, str]:
+    """The starting tree with a change in it, and the digest of the change.
+
+    Raises:
+        EnvironmentProblem: it cannot be read, or does not apply.
+    """
     if change.patch is not None:
         data = read_regular(folder / change.patch)
         if data is None:

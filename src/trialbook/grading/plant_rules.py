@@ -40,8 +40,18 @@ _DULL = frozenset(
 _MOST = 5
 
 
-def size(lines: PatchLines, files: int, faulty: Sequence[str]) -> RuleResult:
-    """Whether the change is as large as an integration, and the fault a small part of it."""
+def size(
+    lines: PatchLines, files: int, faulty: Sequence[str], written: PatchLines | None = None
+) -> RuleResult:
+    """Whether the change is as large as an integration, and the fault a small part of it.
+
+    Args:
+        lines: The lines that it changes where it is laid in.
+        files: How many files it changes there.
+        faulty: Where the fault is.
+        written: The lines of the change as it is written, which the fault's numbers are of; the
+            same if None.
+    """
     total = lines.changed_lines
     bad = sum(_extent(one) for one in faulty)
     said = f"{files} files and {total} changed lines, of which {bad} are the fault"
@@ -52,7 +62,7 @@ def size(lines: PatchLines, files: int, faulty: Sequence[str]) -> RuleResult:
         wrong.append(f"at least {LEAST_LINES} changed lines are wanted")
     if total and bad / total > MOST_FAULTY:
         wrong.append(f"the fault is more than {MOST_FAULTY:.0%} of it")
-    outside = [one for one in faulty if not _in_change(one, lines)]
+    outside = [one for one in faulty if not (written or lines).changes(one)]
     if outside:
         wrong.append(f"`faulty` names lines that it does not change: {', '.join(outside)}")
     advice = (
@@ -174,17 +184,6 @@ def _given_away(text: str, told: set[str]) -> Iterator[str]:
 def _extent(place: str) -> int:
     first, _, last = place.rpartition(":")[2].partition("-")
     return int(last or first) - int(first) + 1 if first.isdigit() else 1
-
-
-def _in_change(place: str, lines: PatchLines) -> bool:
-    path, _, span = place.rpartition(":")
-    first, _, last = span.partition("-")
-    numbers = {number for number, _ in lines.added.get(path, ())}
-    if not first.isdigit():
-        return False
-    wanted = range(int(first), int(last or first) + 1)
-    # A fault may be a line that is gone: then nothing is added there.
-    return any(number in numbers for number in wanted) or path in lines.deleted
 
 
 def _result(rule: PlantRule, *, kept: bool, reason: str, advice: str = "") -> RuleResult:

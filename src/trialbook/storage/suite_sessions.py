@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,10 @@ from trialbook.errors import Refused
 from trialbook.formats.document import Document, Pointer
 from trialbook.formats.nearest import nearest
 from trialbook.formats.patch import parse_patch
+from trialbook.formats.patch_lines import lines_of
 from trialbook.model.grader_use import GraderUse
 from trialbook.model.path_patterns import is_covered
+from trialbook.model.paths import path_to_text
 from trialbook.model.series import (
     SKIP,
     Decision,
@@ -22,11 +25,14 @@ from trialbook.model.series import (
     SessionPart,
     SessionPlan,
 )
+from trialbook.storage.files import read_regular
 from trialbook.storage.suite_graders import PRIVATE, any_private, check_use, named_files, task_owner
 from trialbook.storage.suite_reading import Reading, below, mapping_of, value_of
 
 _GRADERS = {SessionPart.CHECKS: "checks", SessionPart.TESTS: "acceptance"}
 _PRIVATE_GRADER = "acceptance"
+_PLACE = re.compile(r".+:[0-9]+(?:-[0-9]+)?")
+_MOST_FAULTY = 20_000_000
 _TOP: Pointer = ("sessions",)
 
 Uses = list[dict[SessionPart, GraderUse]]
@@ -94,6 +100,7 @@ class _Sessions:
         self.uses: Uses = []
         self.names: set[str] = set()
         self.decisions: dict[str, int] = {}
+        self.conflict: str | None = None
 
     def check(self, index: int) -> None:
         at: Pointer = (*_TOP, index)
@@ -183,7 +190,13 @@ class _Sessions:
     def _conflict(self, at: Pointer, index: int) -> None:
         pointer: Pointer = (*at, "conflicts_with")
         name = value_of(self.document, pointer, str)
-        if name is None or self.decisions.get(name, index) < index:
+        if name is None:
+            return
+        if self.conflict is not None:
+            message = f"`{self.conflict}` is contradicted by an earlier session already"
+            self._say(pointer, message, "a series has one such requirement: remove the others")
+        self.conflict = self.conflict or name
+        if self.decisions.get(name, index) < index:
             return
         earlier = [one for one, where in self.decisions.items() if where < index]
         message = f"there is no decision `{name}` in an earlier session"
@@ -232,7 +245,9 @@ class _Sessions:
                 path = self._file((*pointer, key), folder=is_folder)
                 if path is not None and not _is_private(path, self.folder):
                     self._say((*pointer, key), "the agent could read it", "move it to `private/`")
-                if path is not None and not is_folder:
+                if path is not None and is_folder:
+                    self._overlay((*pointer, "faulty"), path, plant)
+                elif path is not None:
                     self._patch((*pointer, key), path, plant)
 
     def _patch(self, pointer: Pointer, path: Path, plant: Mapping[str, Any]) -> None:
@@ -242,12 +257,30 @@ class _Sessions:
             message = f"this is no patch that can be applied: {error.message}"
             self._say(pointer, message, "write it with `git diff --binary`")
             return
-        touched = {(one.new_path or b"").decode("utf-8", "replace") for one in patches}
-        for place, one in enumerate(plant.get("faulty", ())):
-            if isinstance(one, str) and ":" in one and one.rpartition(":")[0] not in touched:
-                message = f"the patch does not touch `{one.rpartition(':')[0]}`"
-                at: Pointer = (*pointer[:-1], "faulty", place)
-                self._say(at, message, nearest(one.rpartition(":")[0], sorted(touched)))
+        touched = {path_to_text(one.new_path) for one in patches if one.new_path is not None}
+        lines = lines_of(patches)
+        for at, one, file in _faulty((*pointer[:-1], "faulty"), plant):
+            if file not in touched:
+                hint = nearest(file, sorted(touched))
+                self._say(at, f"the patch does not touch `{file}`", hint)
+            elif not lines.changes(one):
+                hint = "name lines that it adds, by their numbers after the change"
+                self._say(at, f"the patch does not change `{one}`", hint)
+
+    def _overlay(self, pointer: Pointer, folder: Path, plant: Mapping[str, Any]) -> None:
+        """Whether a fault is in a file of the overlay, and in lines that it has."""
+        for at, one, path in _faulty(pointer, plant):
+            file = below(folder, path)
+            data = None if file is None else read_regular(file, _MOST_FAULTY)
+            if data is None:
+                known = sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
+                self._say(at, f"the overlay has no file `{path}`", nearest(path, known))
+                continue
+            first, _, last = one.rpartition(":")[2].partition("-")
+            count = len(data.splitlines())
+            if not 1 <= int(first) <= int(last or first) <= count:
+                message = f"`{path}` has no lines {one.rpartition(':')[2]}"
+                self._say(at, message, f"it has {count}: name some of them")
 
     def _key(self, pointer: Pointer, written: Mapping[str, Any]) -> None:
         if "key" not in written:
@@ -303,6 +336,13 @@ def _regressions(
         yield at, given
     elif isinstance(given, list):
         yield from (((*at, n), one) for n, one in enumerate(given) if isinstance(one, dict))
+
+
+def _faulty(pointer: Pointer, plant: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
+    """The places of a fault that are written as they should be: where, what, and their path."""
+    for place, one in enumerate(plant.get("faulty") or ()):
+        if isinstance(one, str) and _PLACE.fullmatch(one):
+            yield (*pointer, place), one, one.rpartition(":")[0]
 
 
 def _decision(written: Mapping[str, Any]) -> Decision:

@@ -9,7 +9,7 @@ from pathlib import Path
 from trialbook.errors import TrialbookError
 from trialbook.execution.baseline import BASELINE_AUTHOR
 from trialbook.execution.change import difference_of
-from trialbook.execution.integration import ConflictError, laid_in, merge_trees
+from trialbook.execution.integration import ConflictError, laid_in, merge_trees, with_change
 from trialbook.formats.patch_lines import PatchLines, patch_lines
 from trialbook.grading.grade import limited
 from trialbook.grading.own_tests import OwnTests, own_tests, run_own_tests
@@ -269,7 +269,9 @@ class _Check:
         symptom = self._regression.symptom
         yield words(change.message, lines, symptom, known.values(), paths)
         yield first_hit(symptom, self._texts(planted), change.faulty)
-        yield size(lines, len(changed), change.faulty)
+        alone, _ = with_change(bench.store, change, bench.task_folder, bench.baseline)
+        patch, _ = difference_of(bench.store, bench.baseline, alone, work=bench.work)
+        yield size(lines, len(changed), change.faulty, patch_lines(patch))
 
     def _texts(self, tree: str) -> dict[str, str]:
         found, read = {}, 0
