@@ -162,6 +162,19 @@ def test_a_session_is_green_without_its_siblings_and_red_by_its_checks() -> None
     says(found, "outcome/docs", NO, "checks own::tests@")
 
 
+def test_a_check_without_an_answer_is_no_failure_and_no_success() -> None:
+    def core(**passed: bool | None) -> SeriesView:
+        given = grade(**passed)
+        sessions = (record(1, checks=given), record(2), record(3), record(4))
+        return view(sessions=sessions, grades={(1, Part.CHECKS, Moment.END): given})
+
+    says(core(a=True, b=None), "outcome/core", UNKNOWN, "checks b@000000000000 is not known")
+    says(core(a=False, b=None), "outcome/core", NO, "checks a@000000000000")
+    says(core(a=True), "outcome/core", YES, "1 check passes")
+    lost = (record(1, checks=grade(a=True)), record(2), record(3), record(4))
+    says(view(sessions=lost), "outcome/core", UNKNOWN, "what checks said", "not on record")
+
+
 @pytest.mark.parametrize(
     ("outcome", "said"),
     [

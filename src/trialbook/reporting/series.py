@@ -16,6 +16,7 @@ from trialbook.model.series import (
     REVIEWER,
     Answer,
     ConflictOutcome,
+    Moment,
     RepairClass,
     Said,
     SessionPart,
@@ -185,16 +186,23 @@ def _green(files: SeriesFiles, record: SessionRecord) -> tuple[Said, tuple[str, 
     repair = None if files.tried is None else files.tried.repair
     siblings = repair.siblings if repair and repair.session == record.session else ()
     at = f"@{record.end.tree[:12]}"
-    failed = [
-        f"{part.value} {one.id}{at}"
+    asked = [
+        (f"{part.value} {one.id}{at}", one.passed)
         for part, grade in grades.items()
         for one in grade.checks
-        if one.passed is not True and not (part is SessionPart.PRIVATE and one.id in siblings)
+        if not (part is SessionPart.PRIVATE and one.id in siblings)
     ]
+    failed = [name for name, passed in asked if passed is False]
     if record.outcome not in (Outcome.ACCEPTED, Outcome.REJECTED):
         return Said.NO, some([f"session {record.session}: {record.outcome.value}", *failed])
     if failed:
         return Said.NO, some(failed)
+    # A check without an answer did not fail, and does not show that nothing did.
+    untold = [f"{name} is not known" for name, passed in asked if passed is None]
+    ended = {given.part for given in record.grades if given.moment is Moment.END}
+    untold += [f"what {part.value} said{at} is not on record" for part in sorted(ended - {*grades})]
+    if untold:
+        return Said.UNKNOWN, some(untold)
     told = [
         f"{part.value}: {_passed(grade.checks, siblings)}{at}" for part, grade in grades.items()
     ]
