@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from trialbook.errors import Problem, UserError
-from trialbook.model.ledgerfiles import RUBRICS, RULES
+from trialbook.model.ledgerfiles import ALARMS, RUBRICS, RULES
 from trialbook.model.plan import Plan
 from trialbook.model.rubric import Rubric
 from trialbook.model.suite import Suite
@@ -201,6 +201,11 @@ class LedgerView:
     def runs_key(self) -> str:
         """All runs of the ledger, and what is recorded beside them (calibrations, rules)."""
         return " ".join(str(self.reader.object_id(name)) for name in ("runs", RUBRICS, RULES))
+
+    @cached_property
+    def alarms_key(self) -> str:
+        """What people found out about gates."""
+        return self.reader.object_id(ALARMS) or ""
 
     @cached_property
     def rubrics_key(self) -> str:

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 
 from trialbook.model.runfiles import session_patch
 from trialbook.reporting.results import results_csv
-from trialbook.site.addresses import GLOSSARY, RUBRICS, run_folder
+from trialbook.site.addresses import GATES, GLOSSARY, RUBRICS, run_folder
+from trialbook.site.configuration_page import configuration_pages
+from trialbook.site.gates_page import gates_pages
 from trialbook.site.glossary import glossary_page
 from trialbook.site.judgement_pages import (
     FINDINGS,
@@ -19,7 +21,7 @@ from trialbook.site.judgement_pages import (
     judgement_page,
 )
 from trialbook.site.ledger_view import LedgerView
-from trialbook.site.overview import RunEntry, index_page, suites_page
+from trialbook.site.overview import RunEntry, index_page
 from trialbook.site.rubric_pages import rubric_pages
 from trialbook.site.run_page import page_of_run
 from trialbook.site.search import (
@@ -28,6 +30,7 @@ from trialbook.site.search import (
     search_of_run,
     search_of_site,
 )
+from trialbook.site.suite_page import suite_pages
 from trialbook.site.trial_page import TrialFiles, page_of_trial, shown_as_text
 from trialbook.site.units import ConfigurationRef, Entry, File, Made, Part, TaskRef, TrialRef
 from trialbook.storage.reader import RunRef
@@ -55,10 +58,6 @@ def _findings(view: LedgerView, _: None) -> Iterator[Made]:
 def _glossary(view: LedgerView, _: None) -> Iterator[Made]:
     del view
     yield glossary_page()
-
-
-def _suite(view: LedgerView, suite: str) -> Iterator[Made]:
-    yield suites_page(suite, [_entry(view, run) for run in view.runs_of(suite)])
 
 
 def _run(view: LedgerView, run: RunRef) -> Iterator[Made]:
@@ -124,6 +123,12 @@ PER_SITE: tuple[Part[None], ...] = (
         navigation=Entry("Findings", FINDINGS, lambda view: bool(view.runs)),
     ),
     Part(
+        "gates",
+        gates_pages,
+        key=lambda view, _: (view.runs_key, view.alarms_key),
+        navigation=Entry("Gates", GATES, lambda view: bool(view.runs)),
+    ),
+    Part(
         "glossary",
         _glossary,
         key=lambda _view, _: "",
@@ -132,9 +137,17 @@ PER_SITE: tuple[Part[None], ...] = (
     Part("search", search_of_site, key=lambda view, _: (view.site_key, prose_key(view))),
     Part("overview", _overview, key=lambda view, _: (view.site_key, view.reader.head)),
 )
-PER_SUITE: tuple[Part[str], ...] = (Part("suite", _suite),)
+PER_SUITE: tuple[Part[str], ...] = (
+    Part(
+        "suite",
+        suite_pages,
+        key=lambda view, suite: (view.suite_key(suite), view.alarms_key),
+    ),
+)
 PER_TASK: tuple[Part[TaskRef], ...] = ()
-PER_CONFIGURATION: tuple[Part[ConfigurationRef], ...] = ()
+PER_CONFIGURATION: tuple[Part[ConfigurationRef], ...] = (
+    Part("configuration", configuration_pages),
+)
 PER_RUN: tuple[Part[RunRef], ...] = (
     Part("run", _run),
     Part("csv", _csv),
