@@ -30,7 +30,7 @@ from trialbook.supervision import adoption
 from trialbook.supervision.forked import Child, Forked, ForkServer
 from trialbook.supervision.forkserver import SERVE
 from trialbook.supervision.protocol import printable, read_report, request_bytes
-from trialbook.supervision.watch import END, KILL_SECONDS, clock
+from trialbook.supervision.watch import END, KILL_SECONDS, clock, ticks
 
 _SCRIPT = Path(__file__).with_name("supervisor.py")
 _SUPERVISOR = (sys.executable, "-I", "-S", "-B", str(_SCRIPT))
@@ -87,7 +87,7 @@ def run(
     try:
         request = request_bytes(command, limits)
         with _supervisor() as child:
-            since = adoption.started(child.pid)
+            since = ticks()
             report = _converse(child, request, limits, cancel)
     except (ValueError, EnvironmentProblem) as problem:
         return ProcessResult(ended=Ended.NOT_STARTED, message=str(problem))
@@ -95,7 +95,7 @@ def run(
     if result is not None:
         return result if _is_true(result, cancel) else replace(result, ended=Ended.LOST)
     with _lock:
-        swept = adoption.sweep(since, _children | {_server.pid})
+        swept = adoption.sweep(since, _children | _server.known())
     lost = _lost(command, child.poll() or 0, report)
     return replace(lost, seconds=round(clock() - begun, 3), leftover_processes=swept)
 

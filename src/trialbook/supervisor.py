@@ -30,6 +30,6 @@ if __name__ == "__main__":
     else:
         from trialbook.supervision.watch import run
 
-        run()
+        run(os.getppid())
     # There is nothing to tidy up, and somebody waits.
     os._exit(0)

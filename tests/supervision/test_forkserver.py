@@ -112,6 +112,31 @@ def test_a_server_that_was_killed_is_replaced(bench: Bench, server: ForkServer) 
     assert server.pid not in {0, first}
 
 
+def test_one_that_was_forked_ahead_and_is_gone_is_replaced(
+    bench: Bench, server: ForkServer
+) -> None:
+    assert bench.shell("true").ok
+    (ahead,) = server.known() - {server.pid}
+    assert alive(ahead)
+    os.kill(ahead, signal.SIGKILL)
+    wait_until(lambda: not alive(ahead))
+    assert bench.shell("exit 3").exit_code == 3
+    assert not Path(f"/proc/{ahead}").exists(), "it was waited for"
+
+
+def test_one_that_is_forked_ahead_is_no_orphan_of_a_lost_supervisor(
+    bench: Bench, server: ForkServer
+) -> None:
+    assert bench.shell("true").ok
+    result = bench.python("import os, time; os.kill(os.getppid(), 9); time.sleep(300)")
+    assert result.ended is Ended.LOST
+    assert result.leftover_processes == 1
+    (ahead,) = server.known() - {server.pid}
+    assert alive(ahead)
+    assert bench.shell("echo $PPID").ok
+    assert int(bench.out.read_text()) == ahead
+
+
 def test_a_command_outlives_the_server_it_came_from(bench: Bench, server: ForkServer) -> None:
     result = bench.shell(f"sleep 0.2; kill -9 {_of(bench, server)}; sleep 0.3; exit 5")
     assert (result.ended, result.exit_code) == (Ended.EXITED, 5)
@@ -152,7 +177,8 @@ def test_a_server_does_not_outlive_its_runner(bench: Bench, *, holds: bool) -> N
     """Not even where a fork of the runner holds the socket open."""
     script = RUNNER + "\nimport os, time\n"
     script += "while not list(folder.glob('daemon.*')): time.sleep(0.01)\n"
-    script += "(folder / 'server').write_text(str(process._server.pid))\n"
+    script += "known = ' '.join(map(str, process._server.known()))\n"
+    script += "(folder / 'server').write_text(known)\n"
     script += "os.fork() or time.sleep(300)\n" if holds else ""
     arguments = [str(bench.folder), bench.mark, "1", SLEEPER]
     child = subprocess.Popen(
@@ -161,12 +187,13 @@ def test_a_server_does_not_outlive_its_runner(bench: Bench, *, holds: bool) -> N
     try:
         bench.wait_for("server")
         wait_until(lambda: (bench.folder / "server").read_text() != "")
-        server = int((bench.folder / "server").read_text())
+        known = [int(pid) for pid in (bench.folder / "server").read_text().split()]
+        assert len(known) == 2
         time.sleep(0.2)
-        assert alive(server)
+        assert all(map(alive, known))
         child.kill()
         child.wait()
-        wait_until(lambda: not alive(server))
+        wait_until(lambda: not any(map(alive, known)))
         wait_until(lambda: not bench.alive())
     finally:
         os.killpg(child.pid, signal.SIGKILL) if holds else None
@@ -174,13 +201,15 @@ def test_a_server_does_not_outlive_its_runner(bench: Bench, *, holds: bool) -> N
 
 def test_a_runner_that_ends_leaves_no_server(bench: Bench) -> None:
     script = RUNNER + "\nfor thread in threading.enumerate()[1:]: thread.join()\n"
-    script += "print(process._server.pid)\n"
+    script += "print(*process._server.known())\n"
     done = subprocess.run(
         [sys.executable, "-c", script, str(bench.folder), bench.mark, "2", "pass"],
         capture_output=True, check=True, timeout=60,
     )  # fmt: skip
     assert done.stderr == b""
-    assert not alive(int(done.stdout))
+    known = [int(pid) for pid in done.stdout.split()]
+    assert len(known) == 2
+    assert not any(map(alive, known))
 
 
 def test_a_fork_of_the_runner_has_a_server_of_its_own(bench: Bench, server: ForkServer) -> None:
@@ -228,10 +257,7 @@ def test_a_hundred_commands_leave_no_descriptor_and_no_child(
     bench: Bench, server: ForkServer
 ) -> None:
     assert bench.shell("true").ok
-    files, children = (
-        entries("/proc/self/fd"),
-        children_of(os.getpid()),
-    )
+    files, children = entries("/proc/self/fd"), set(children_of(os.getpid())) - server.known()
     threads = [
         threading.Thread(
             target=lambda: [process.run(bench.command("true"), _LIMITS) for _ in range(25)]
@@ -243,7 +269,7 @@ def test_a_hundred_commands_leave_no_descriptor_and_no_child(
     for thread in threads:
         thread.join()
     assert entries("/proc/self/fd") == files
-    assert children_of(os.getpid()) == children
+    assert set(children_of(os.getpid())) - server.known() == children
     assert entries(f"/proc/{server.pid}/fd") <= 4
 
 

@@ -24,18 +24,12 @@ def adopt_orphans(process: int) -> bool:
     return descendants.become_subreaper()
 
 
-def started(pid: int) -> int:
-    """When a process started, in the kernel's ticks; 0 if that is not known."""
-    known = descendants.facts(pid)
-    return known.started if known else 0
-
-
 def sweep(since: int, ours: Container[int]) -> int:
     """End what a dead supervisor has left to us; gives how many processes had to be killed.
 
     Ours by adoption is a child that is none of ``ours``, that lives in a session other than our own
     (a supervised process always does, and of the rest only ``ours`` do), and that is not older than
-    the supervisor (``since``). No new child may be made meanwhile.
+    its request (``since``). No new child may be made meanwhile.
     """
     killed: set[int] = set()
     deadline = clock() + KILL_SECONDS

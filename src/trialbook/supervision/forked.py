@@ -96,7 +96,8 @@ class Forked:
 class ForkServer:
     """The fork server of this process, started when it is first needed and when it is gone.
 
-    ``start`` makes one that reads from the socket it is given.
+    It always forks one supervisor ahead: while a command runs, the next one's is made ready.
+    ``start`` makes a server that reads from the socket it is given.
     """
 
     def __init__(self, start: Callable[[socket.socket], Child]) -> None:
@@ -104,16 +105,24 @@ class ForkServer:
         self._child: Child | None = None
         self._channel: socket.socket | None = None
         self._owner = 0
+        self._asked: tuple[int, int] | None = None  # our ends of the pipes of one that is to come
+        self._ahead: Forked | None = None
 
     @property
     def pid(self) -> int:
         """The id of the server's process; 0 if there is none."""
         return self._child.pid if self._child else 0
 
+    def known(self) -> set[int]:
+        """The ids of all children of ours that are the server's or wait to be given."""
+        with contextlib.suppress(OSError):
+            self._receive()
+        return {child.pid for child in (self._child, self._ahead) if child is not None}
+
     def fork(self) -> Forked:
         """A supervisor, which waits for its request.
 
-        No other thread may ask meanwhile, nor look for children that it does not know.
+        No other thread may ask meanwhile, nor look for children that are not `known`.
 
         Raises:
             OSError: there can be no such server here, or it does not do its part.
@@ -121,30 +130,28 @@ class ForkServer:
         """
         try:
             channel = self._ready()
-        except BaseException:
-            self.close()
-            raise
-        control, report = os.pipe(), os.pipe()  # each: where to read from, where to write to
-        try:
-            try:
-                socket.send_fds(channel, [b"f"], [control[0], report[1]])
-            finally:
-                os.close(control[0])
-                os.close(report[1])
-            pid = self._answer(channel)
-            known = descendants.facts(pid)
-            if known is None or known.parent != self._owner:
+            self._receive()
+            if self._ahead is None or self._ahead.poll() is not None:
+                self._drop()
+                self._ask(channel)
+                self._receive()
+            given, self._ahead = self._ahead, None
+            if given is None:
                 raise OSError("the fork server gave no child of ours")  # noqa: TRY301
-            return Forked(pid, control[1], report[0])
         except BaseException:
             # Whatever has become of it: what was forked, or will be, ends for want of a runner.
-            os.close(control[1])
-            os.close(report[0])
             self.close()
             raise
+        # Trouble with the next one is met when it is needed.
+        with contextlib.suppress(OSError):
+            self._ask(channel)
+        return given
 
     def close(self) -> None:
-        """End the server; what it has forked goes on."""
+        """End the server, and whom it has forked ahead; whom it has given goes on."""
+        with contextlib.suppress(OSError):
+            self._receive()
+        self._drop()
         child, channel = self._child, self._channel
         self._child = self._channel = None
         if channel is not None:
@@ -152,6 +159,44 @@ class ForkServer:
         if child is not None and self._owner == os.getpid():
             child.kill()
             child.wait()
+
+    def _ask(self, channel: socket.socket) -> None:
+        control, report = os.pipe(), os.pipe()  # each: where to read from, where to write to
+        self._asked = control[1], report[0]
+        try:
+            socket.send_fds(channel, [b"f"], [control[0], report[1]])
+        finally:
+            os.close(control[0])
+            os.close(report[1])
+
+    def _receive(self) -> None:
+        """Take what was asked for, if something was and is not here yet."""
+        if self._asked is None or self._channel is None or self._owner != os.getpid():
+            return
+        (control, report), self._asked = self._asked, None
+        try:
+            pid = self._answer(self._channel)
+            known = descendants.facts(pid)
+            if known is None or known.parent != self._owner:
+                raise OSError("the fork server gave no child of ours")  # noqa: TRY301
+        except BaseException:
+            os.close(control)
+            os.close(report)
+            raise
+        self._ahead = Forked(pid, control, report)
+
+    def _drop(self) -> None:
+        """Let go of what was not given to anybody; without a runner it ends."""
+        if self._asked is not None:
+            for end in self._asked:
+                os.close(end)
+        ahead, self._asked, self._ahead = self._ahead, None, None
+        if ahead is not None:
+            ahead.stdin.close()
+            ahead.stdout.close()
+            if self._owner == os.getpid():
+                ahead.kill()
+                ahead.wait()
 
     def _ready(self) -> socket.socket:
         # In a fork of a runner the server is still that of the other.

@@ -45,7 +45,7 @@ def serve() -> None:
             request, pipes, _, _ = socket.recv_fds(channel, 1, _PIPES)
             if not request or len(pipes) != _PIPES:
                 return
-            pid = _forked(*pipes)
+            pid = _forked(pipes[0], pipes[1], runner)
             for pipe in pipes:
                 os.close(pipe)
             channel.sendall(pid.to_bytes(_ID_BYTES, "big"))
@@ -56,7 +56,7 @@ def answered(answer: bytes) -> int:
     return int.from_bytes(answer, "big") if len(answer) == _ID_BYTES else 0
 
 
-def _forked(control: int, report: int) -> int:
+def _forked(control: int, report: int, runner: int) -> int:
     """Fork twice, and see the one in between to its end: what it has forked is adopted then."""
     reader, writer = os.pipe()
     try:
@@ -65,7 +65,7 @@ def _forked(control: int, report: int) -> int:
         between = 0
     else:
         if between == 0:
-            _fork_on(control, report, writer)
+            _fork_on((control, report), runner, writer)
     os.close(writer)
     said = os.read(reader, _ID_BYTES)
     os.close(reader)
@@ -74,24 +74,25 @@ def _forked(control: int, report: int) -> int:
     return answered(said)
 
 
-def _fork_on(control: int, report: int, writer: int) -> None:
+def _fork_on(pipes: tuple[int, int], runner: int, writer: int) -> None:
     try:
         supervisor = os.fork()
         if supervisor == 0:
-            _supervise(control, report, writer)
+            _supervise(pipes, runner, writer)
         os.write(writer, supervisor.to_bytes(_ID_BYTES, "big"))
     finally:
         os._exit(0)
 
 
-def _supervise(control: int, report: int, writer: int) -> None:
+def _supervise(pipes: tuple[int, int], runner: int, writer: int) -> None:
     # From here on this is what the script would have started, and nothing of the server is left.
     try:
         os.close(writer)
         os.setsid()
+        control, report = pipes
         for source, target in ((control, 0), (report, 1), (report, 2)):
             os.dup2(source, target)
         os.closerange(3, _MOST_FILES)
-        run()
+        run(runner)
     finally:
         os._exit(0)

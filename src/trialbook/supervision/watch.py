@@ -7,7 +7,7 @@ import os
 import select
 import signal
 import sys
-from time import monotonic
+import time
 
 from trialbook.supervision import descendants
 from trialbook.supervision.launch import NotStarted, launch, open_file
@@ -21,16 +21,25 @@ if TYPE_CHECKING:
 KILL_SECONDS = 30.0
 """How long killing is tried before processes are given up as unkillable."""
 
-clock = monotonic
+clock = time.monotonic
 """Seconds on the clock that time limits are kept by."""
 
 END = b"end\n"
 """The last line of every report that is whole."""
 
 _TICK_SECONDS = 0.5
+_IDLE_MILLISECONDS = 1000
 _SETTLE_SECONDS = 0.25
 _READ_BYTES = 1 << 20
 _IGNORED = ("HUP", "INT", "QUIT", "TERM", "USR1", "USR2", "ALRM", "VTALRM", "PROF", "PIPE", "TSTP")
+
+
+def ticks() -> int:
+    """The time in the ticks in which the kernel says when a process started; 0 if not known."""
+    try:
+        return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
+    except (AttributeError, OSError, ValueError):
+        return 0
 
 
 class Watch:
@@ -172,14 +181,18 @@ def ignore_signals() -> None:
         signal.signal(getattr(signal, f"SIG{name}"), signal.SIG_IGN)
 
 
-def run() -> None:
-    """Supervise one process, as the runner at the other ends of the pipes asks."""
+def run(runner: int) -> None:
+    """Supervise one process, as the runner at the other ends of the pipes asks, if it ever does.
+
+    ``runner`` is its id: without it there is nothing to wait for.
+    """
     ignore_signals()
     os.umask(0o022)
     descendants.become_subreaper()
     descendants.become_opaque()
     wake = _wake_up()
     try:
+        _wait_for_request(runner)
         report = supervise(_request(), wake)
     except EOFError:
         return
@@ -223,6 +236,19 @@ def _wake_up() -> int:
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     return reader
+
+
+def _wait_for_request(runner: int) -> None:
+    """Wait until there is something to read.
+
+    Raises:
+        EOFError: the runner is gone, though somebody may still hold the other end.
+    """
+    poll = select.poll()
+    poll.register(0, select.POLLIN)
+    while not poll.poll(_IDLE_MILLISECONDS):
+        if os.getppid() != runner:
+            raise EOFError
 
 
 def _request() -> dict[str, Any]:
