@@ -82,6 +82,16 @@ def run_page(run: RunRef) -> str:
     return f"{run_folder(run)}/index.html"
 
 
+def run_trials_page(run: RunRef) -> str:
+    """The first page of all trials of a run in the order of its schedule."""
+    return f"{run_folder(run)}/trials.html"
+
+
+def run_matrix_page(run: RunRef) -> str:
+    """The first page of a run's whole matrix, where its own page has only a part."""
+    return f"{run_folder(run)}/matrix.html"
+
+
 def trial_page(run: RunRef, trial: str) -> str:
     """The page of a trial, by its path inside the run."""
     parts = [segment(part) for part in trial.split("/")]
