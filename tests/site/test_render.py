@@ -19,7 +19,7 @@ def draw(folder: Path, template: str, **context: object) -> str:
 
 
 def markdown(text: str) -> str:
-    return str(Renderer(Path("nowhere")).markdown(text, "docs/a/b.html"))
+    return str(Renderer(Path("nowhere")).markdown(text))
 
 
 def test_every_value_is_escaped_and_made_visible_wherever_it_is_printed(tmp_path: Path) -> None:

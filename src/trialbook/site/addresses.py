@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
+from functools import lru_cache
 
 from trialbook.storage.reader import RunRef
 
@@ -44,7 +44,18 @@ def relative(page: str, target: str) -> str:
     path, rest = (target[: found.start()], target[found.start() :]) if found else (target, "")
     if path == page and rest:
         return rest
-    return posixpath.relpath(path, posixpath.dirname(page) or ".") + rest
+    here, there = _folders(page.rpartition("/")[0]), path.split("/")
+    shared = 0
+    for one, other in zip(here, there[:-1], strict=False):
+        if one != other:
+            break
+        shared += 1
+    return "../" * (len(here) - shared) + "/".join(there[shared:]) + rest
+
+
+@lru_cache(maxsize=4096)
+def _folders(path: str) -> tuple[str, ...]:
+    return tuple(path.split("/")) if path else ()
 
 
 def suite_page(suite: str) -> str:

@@ -15,8 +15,6 @@ from urllib.parse import unquote
 
 from trialbook.storage.files import read_regular
 
-_LINK = re.compile(rb'\s(?:href|src)="([^"]*)"')
-_ID = re.compile(rb'\sid="([^"]*)"')
 _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 _PAGE = ".html"
 
@@ -32,7 +30,7 @@ def links_of(path: str, data: bytes) -> tuple[str, ...]:
     folder = dirname(path)
     found = set()
     own = set()
-    for raw in set(_LINK.findall(data)):
+    for raw in {*_values(data, b"href"), *_values(data, b"src")}:
         if raw.startswith(b"#"):
             own.add(raw[1:])
         else:
@@ -42,7 +40,7 @@ def links_of(path: str, data: bytes) -> tuple[str, ...]:
             elif target:
                 found.add(target)
     if own:
-        places = {*_ID.findall(data), b"", b"top"}
+        places = {*_values(data, b"id"), b"", b"top"}
         missing = {place for place in own - places if _text(place) not in _texts(places)}
         found |= {f"{path}#{_text(place)}" for place in missing}
     return tuple(sorted(found))
@@ -50,7 +48,7 @@ def links_of(path: str, data: bytes) -> tuple[str, ...]:
 
 def places_of(data: bytes) -> frozenset[str]:
     """The places of a page that a fragment can name."""
-    return _texts(_ID.findall(data))
+    return _texts(_values(data, b"id"))
 
 
 class LinkCheck:
@@ -85,6 +83,15 @@ class LinkCheck:
             data = read_regular(self._folder / path) or b""
             self._places[path] = places_of(data) | {"", "top"}
         return self._places[path]
+
+
+def _values(data: bytes, attribute: bytes) -> set[bytes]:
+    """The values of an attribute, wherever it is: no text of a page has a bare quotation mark."""
+    parts = data.split(attribute + b'="')
+    ends = [part[-1:] for part in parts]
+    return {
+        part.partition(b'"')[0] for end, part in zip(ends, parts[1:], strict=False) if end.isspace()
+    }
 
 
 @lru_cache(maxsize=50_000)

@@ -7,9 +7,8 @@ only to the web and inside the site.
 
 from __future__ import annotations
 
-import posixpath
 import re
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -17,17 +16,21 @@ from urllib.parse import unquote, urlsplit
 from jinja2 import (
     ChoiceLoader,
     Environment,
+    FileSystemBytecodeCache,
     FileSystemLoader,
     PackageLoader,
     StrictUndefined,
     TemplateError,
     TemplateSyntaxError,
+    nodes,
 )
+from jinja2.compiler import CodeGenerator, Frame
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
+from trialbook import __version__
 from trialbook.api import Page
 from trialbook.errors import Problem, UserError
 from trialbook.formats.visible import pieces, visible
@@ -36,6 +39,11 @@ from trialbook.site.addresses import relative
 _WEB = ("http", "https", "mailto")
 _ACTING = Markup('<span class="acting">{}</span>')
 _NOT_SLUG = re.compile(r"[^\w]+")
+# Printable ASCII that means nothing to HTML; most of what is printed is such.
+_HARMLESS = re.compile(r"[\t\n !#-%(-;=?-~]*").fullmatch
+_GENERATOR = 1
+"""The version of what is compiled; goes up with every change of `_Compiler`."""
+_as_markup = str.__new__  # Made very often: quicker than by name.
 
 
 class Renderer:
@@ -44,11 +52,11 @@ class Renderer:
     ``overrides`` is searched first, template by template; then the theme; then ``extras``.
     """
 
-    def __init__(self, overrides: Path, extras: Sequence[Path] = ()) -> None:
-        self.links: list[tuple[str, str]] = []
-        """Every relative link of Markdown drawn so far: the page, and the path it leads to."""
+    def __init__(
+        self, overrides: Path, extras: Sequence[Path] = (), *, cache: Path | None = None
+    ) -> None:
         self._markdown = _markdown()
-        self._environment = Environment(
+        self._environment = _Environment(
             loader=ChoiceLoader(
                 [
                     FileSystemLoader(overrides),
@@ -58,13 +66,24 @@ class Renderer:
             ),
             autoescape=True,
             undefined=StrictUndefined,
-            finalize=_finalize,
+            finalize=shown,
             trim_blocks=True,
             lstrip_blocks=True,
             keep_trailing_newline=True,
             auto_reload=False,
+            bytecode_cache=None if cache is None else _compiled(cache),
         )
         self._environment.filters["marked"] = marked
+        # The same objects for every page, so that what templates import is made once.
+        self._page: dict[str, str] = {"path": "", "title": ""}
+        self._site: dict[str, Any] = {}
+        self._always = {
+            "page": self._page,
+            "site": self._site,
+            "href": self._href,
+            "markdown": self.markdown,
+        }
+        self._environment.globals |= self._always
 
     def render(self, page: Page, site: Mapping[str, Any]) -> bytes:
         """The bytes of a page.
@@ -72,48 +91,108 @@ class Renderer:
         Raises:
             UserError: a template that is missing or wrong (a ledger's own, most likely).
         """
-
-        def href(target: str) -> str:
-            return relative(page.path, target)
-
-        def markdown(source: str) -> Markup:
-            return self.markdown(source, page.path)
-
+        self._page |= {"path": page.path, "title": page.title}
+        if self._site != site:
+            self._site.clear()
+            self._site.update(site)
         try:
             template = self._environment.get_template(page.template)
-            text = template.render(
-                page.context,
-                page={"path": page.path, "title": page.title},
-                site=site,
-                href=href,
-                markdown=markdown,
-            )
+            text = template.render(page.context, **self._always)
         except TemplateError as error:
             raise _template_problem(page, error) from error
         return text.encode()
 
-    def markdown(self, source: str, page: str) -> Markup:
-        """Markdown as safe HTML for the page with that path.
+    def _href(self, target: str) -> str:
+        """The address that leads from the page that is drawn to another file of the site."""
+        return relative(self._page["path"], target)
 
-        Relative links to ``.md`` files lead to the ``.html`` pages made from them.
-        """
-        html = self._markdown.render(visible(source), {"page": page, "links": self.links})
+    def markdown(self, source: str) -> Markup:
+        """Markdown as safe HTML; relative links to ``.md`` lead to the pages made from them."""
+        html = self._markdown.render(visible(source))
         return Markup(html)  # noqa: S704 - raw HTML is off, links are checked
+
+
+class _Compiler(CodeGenerator):
+    """Compiles templates to code that does, for each value, one call instead of three.
+
+    What is printed goes through `shown`, which escapes. What stands behind a dot is looked for in a
+    mapping first, since nearly all that pages are made from are mappings.
+    """
+
+    def _output_child_pre(self, node: nodes.Expr, frame: Frame, finalize: Any) -> None:  # noqa: ANN401
+        del node, frame, finalize
+        self.write("environment.shown(")
+
+    def _output_child_post(self, node: nodes.Expr, frame: Frame, finalize: Any) -> None:  # noqa: ANN401
+        del node, frame, finalize
+        self.write(")")
+
+    def visit_Getattr(self, node: nodes.Getattr, frame: Frame) -> None:  # noqa: N802
+        """The library's name for what stands behind a dot."""
+        self.write("environment.member(")
+        self.visit(node.node, frame)
+        self.write(f", {node.attr!r})")
+
+    def visit_FromImport(self, node: nodes.FromImport, frame: Frame) -> None:  # noqa: N802
+        """Macros are the same for every page: what they need of it is given to them."""
+        node.with_context = False
+        super().visit_FromImport(node, frame)
+
+    def visit_Import(self, node: nodes.Import, frame: Frame) -> None:  # noqa: N802
+        """As for macros by name."""
+        node.with_context = False
+        super().visit_Import(node, frame)
+
+
+def _member(of: Any, name: str) -> Any:  # noqa: ANN401 - whatever templates are given
+    """What a value has under a name."""
+    if of.__class__ is dict and name in of:
+        return of[name]
+    try:
+        return getattr(of, name)
+    except AttributeError:
+        pass
+    try:
+        return of[name]
+    except (TypeError, LookupError, AttributeError):
+        return StrictUndefined(obj=of, name=name)
+
+
+def shown(value: object) -> str:
+    """What a template prints for a value: made visible and escaped, unless it is HTML already."""
+    if value.__class__ is Markup:
+        return value
+    if value.__class__ is not str:
+        if hasattr(value, "__html__"):
+            return escape(value)
+        value = str(value)
+    if _HARMLESS(value):
+        return value
+    return escape(visible(value))
+
+
+class _Environment(Environment):
+    """Templates that are compiled by `_Compiler`, and what their code calls."""
+
+    code_generator_class = _Compiler
+    member = staticmethod(_member)
+    shown = staticmethod(shown)
+
+
+def _compiled(cache: Path) -> FileSystemBytecodeCache:
+    """Where compiled templates are kept; they are known by their source."""
+    folder = cache / "site" / f"templates-{__version__}-{_GENERATOR}"
+    folder.mkdir(parents=True, exist_ok=True)
+    return FileSystemBytecodeCache(str(folder))
 
 
 def marked(text: object) -> Markup:
     """Text with the escapes of what would not show marked as such."""
-    found = (
-        _ACTING.format(piece) if acting else escape(piece) for piece, acting in pieces(str(text))
-    )
+    said = str(text)
+    if _HARMLESS(said):
+        return _as_markup(Markup, said)
+    found = (_ACTING.format(piece) if acting else escape(piece) for piece, acting in pieces(said))
     return Markup("").join(found)
-
-
-def _finalize(value: object) -> object:
-    """What every printed value goes through before it is escaped."""
-    if isinstance(value, str) and not isinstance(value, Markup):
-        return visible(value)
-    return value
 
 
 def _template_problem(page: Page, error: TemplateError) -> UserError:
@@ -166,10 +245,10 @@ def _finish(state: StateCore) -> None:
         elif token.type == "table_open":
             token.attrJoin("class", "prose-table")
         for child in token.children or ():
-            _CHILDREN.get(child.type, _nothing)(child, state.env)
+            _CHILDREN.get(child.type, _nothing)(child)
 
 
-def _link(token: Token, environment: MutableMapping[str, Any]) -> None:
+def _link(token: Token) -> None:
     target = str(token.attrGet("href") or "")
     if urlsplit(target).scheme:
         token.attrSet("rel", "noreferrer")
@@ -178,29 +257,20 @@ def _link(token: Token, environment: MutableMapping[str, Any]) -> None:
     if path:
         path = re.sub(r"\.md$", ".html", path)
         token.attrSet("href", path + mark + fragment)
-        _remember(path, environment)
 
 
-def _image(token: Token, environment: MutableMapping[str, Any]) -> None:
+def _image(token: Token) -> None:
     target = str(token.attrGet("src") or "")
     if urlsplit(target).scheme:
         # The pages' security policy loads nothing from elsewhere: the alternative text shows.
         token.attrSet("src", "data:,")
-    else:
-        _remember(target, environment)
 
 
-def _remember(path: str, environment: MutableMapping[str, Any]) -> None:
-    page = str(environment["page"])
-    joined = posixpath.join(posixpath.dirname(page), unquote(path))
-    environment["links"].append((page, posixpath.normpath(joined)))
+def _nothing(token: Token) -> None:
+    del token
 
 
-def _nothing(token: Token, environment: MutableMapping[str, Any]) -> None:
-    del token, environment
-
-
-_CHILDREN: Mapping[str, Callable[[Token, MutableMapping[str, Any]], None]] = {
+_CHILDREN: Mapping[str, Callable[[Token], None]] = {
     "link_open": _link,
     "image": _image,
 }

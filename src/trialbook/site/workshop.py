@@ -76,7 +76,9 @@ class Workshop:
     def __init__(self, setting: Setting, view: LedgerView) -> None:
         self.view = view
         self._site = setting.site
-        self._renderer = Renderer(setting.root / "site" / "templates", setting.templates)
+        self._renderer = Renderer(
+            setting.root / "site" / "templates", setting.templates, cache=setting.cache
+        )
         self._writer = Writer(setting.output)
 
     @classmethod
