@@ -22,7 +22,6 @@ from trialbook.model.trial import Trial
 from trialbook.storage.answers import Answers
 from trialbook.storage.collection import no_collection
 from trialbook.storage.history import additions
-from trialbook.storage.objects import is_oid
 from trialbook.storage.raw_objects import (
     BLOB,
     DamagedObject,
@@ -30,7 +29,7 @@ from trialbook.storage.raw_objects import (
     RawObjects,
     entry_of,
 )
-from trialbook.storage.refs import ledger_ref
+from trialbook.storage.refs import commit_of, ledger_ref
 from trialbook.storage.repository import DIRECTORY, Repository, Store, TreeEntry
 from trialbook.storage.runname import RunRef, resolve
 
@@ -87,7 +86,7 @@ class Reader:
         prefix = b"" if inside == "." else os.fsencode(inside) + b"/"
         own = ledger_ref(repository)
         name = "HEAD" if own == repository.head_ref() else own.removeprefix("refs/heads/")
-        head = _commit_of(repository, ref or own)
+        head = commit_of(repository, ref or own)
         return cls(repository.store, head, prefix, name=name, cache=cache)
 
     def runs(self) -> list[RunRef]:
@@ -120,7 +119,8 @@ class Reader:
             UserError: there is no such run.
             RecordError: the file cannot be read as a plan.
         """
-        self.plan_bytes(run)
+        if self._entry(run, "plan.json") is None:
+            self.plan_bytes(run)
         return self._record(Plan, run, "plan.json")
 
     def trials(self, run: RunRef) -> list[Trial]:
@@ -194,7 +194,7 @@ class Reader:
         entry = self._entry(run, trial_path)
         if entry is None or entry.mode != DIRECTORY:
             return []
-        return sorted(os.fsdecode(path) for path, _ in self._store.walk(entry.oid))
+        return sorted(map(os.fsdecode, self._below(entry.oid, b"")))
 
     def names(self, run: RunRef, folder: str) -> list[str]:
         """The names in a folder of the run, sorted; empty if there is no such folder."""
@@ -334,6 +334,13 @@ class Reader:
         # Reads in bulk what the store reads one by one.
         return RawObjects(self._store.folder)
 
+    def _below(self, tree: str, folder: bytes) -> Iterator[bytes]:
+        for entry in self._entries(tree).values():
+            if entry.mode == DIRECTORY:
+                yield from self._below(entry.oid, folder + entry.name + b"/")
+            else:
+                yield folder + entry.name
+
     def _folders(self, entries: Mapping[bytes, TreeEntry]) -> Iterator[tuple[str, str]]:
         for name, mode, oid in entries.values():
             if mode == DIRECTORY:
@@ -368,28 +375,3 @@ def _damage(oid: str, error: Exception) -> EnvironmentProblem:
         f"the git object {oid} {error}",
         hint="`git fsck` says what else is wrong; fetch it again from a clone that has it",
     )
-
-
-def _commit_of(repository: Repository, name: str) -> str:
-    if is_oid(name):
-        found: str | None = name
-    else:
-        places = [f"refs/{kind}/{name}" for kind in ("heads", "tags", "remotes")]
-        if name == "HEAD" or name.startswith("refs/"):
-            places = [name]
-        values = (repository.read_ref(place) for place in places if "//" not in place)
-        found = next((oid for oid in values if oid is not None), None)
-    if found is None:
-        if name in ("HEAD", repository.head_ref(), ledger_ref(repository)):
-            return ""
-        raise UserError(
-            f"there is no branch, tag or commit {name!r}",
-            hint="`git branch --all` lists the branches; a commit is named by all 40 digits",
-        )
-    try:
-        return repository.store.commit(found).oid
-    except KeyError:
-        raise UserError(
-            f"{name} ({found}) is no commit of this repository",
-            hint="a tag with a message of its own does not do; name a branch or a commit",
-        ) from None

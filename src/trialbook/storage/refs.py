@@ -1,4 +1,4 @@
-"""The ledger's branch, and moving it: compare and swap under git's own lock file, with a reflog."""
+"""The ledger's branch and what it is at; moving it by compare and swap under git's own lock file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from trialbook.errors import EnvironmentProblem, UserError
 from trialbook.storage.claims import Claims
-from trialbook.storage.objects import Signature
+from trialbook.storage.objects import Signature, is_oid
 from trialbook.storage.repository import Repository
 
 # What git refuses in the name of a branch (git help check-ref-format).
@@ -30,6 +30,36 @@ def ledger_ref(repository: Repository) -> str:
             "trialbook.branch` puts the ledger on the branch that is checked out",
         )
     return repository.resolve_ref(f"refs/heads/{short}")
+
+
+def commit_of(repository: Repository, name: str) -> str:
+    """The commit that a branch, a tag's ref or a full id names; empty before the first one.
+
+    Raises:
+        UserError: there is no such thing.
+    """
+    if is_oid(name):
+        found: str | None = name
+    else:
+        places = [f"refs/{kind}/{name}" for kind in ("heads", "tags", "remotes")]
+        if name == "HEAD" or name.startswith("refs/"):
+            places = [name]
+        values = (repository.read_ref(place) for place in places if "//" not in place)
+        found = next((oid for oid in values if oid is not None), None)
+    if found is None:
+        if name in ("HEAD", repository.head_ref(), ledger_ref(repository)):
+            return ""
+        raise UserError(
+            f"there is no branch, tag or commit {name!r}",
+            hint="`git branch --all` lists the branches; a commit is named by all 40 digits",
+        )
+    try:
+        return repository.store.commit(found).oid
+    except KeyError:
+        raise UserError(
+            f"{name} ({found}) is no commit of this repository",
+            hint="a tag with a message of its own does not do; name a branch or a commit",
+        ) from None
 
 
 def move_ref(
