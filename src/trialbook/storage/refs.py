@@ -1,4 +1,4 @@
-"""The ledger's branch and what it is at; moving it by compare and swap under git's own lock file."""
+"""The ledger's branch, what it is at, and moving it by compare and swap under git's own lock."""
 
 from __future__ import annotations
 
