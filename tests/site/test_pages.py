@@ -10,7 +10,6 @@ from trialbook.model.client import Claim, ClaimKind, Denial, Trouble
 from trialbook.model.plan import Plan
 from trialbook.model.trial import TrialBundle
 from trialbook.reporting.trial_facts import trial_facts
-from trialbook.site.overview import RunEntry, index_page, suites_page
 from trialbook.site.run_page import page_of_run
 from trialbook.site.trial_page import TrialFiles, page_of_trial
 from trialbook.storage.reader import RunRef
@@ -139,23 +138,6 @@ def test_commands_survive_a_shell() -> None:
     assert context["commands"][0] == (
         "git log --stat -- runs/instruction-drift/20261130-151526-3f9c/create-user/baseline/r1"
     )
-
-
-def test_the_first_page_has_every_suite_and_the_newest_runs_first() -> None:
-    entries = []
-    for plan, bundles in (drift_run(), mixed_run()):
-        results = results_of(plan, bundles)
-        ref = RunRef(plan.suite, plan.run)
-        entries.append(RunEntry(run=ref, plan=plan, summary=results.summary, closed=True))
-    page = index_page(["empty", "instruction-drift", "refunds"], entries, "a" * 40)
-    assert [suite["name"] for suite in page.context["suites"]] == [
-        "empty",
-        "instruction-drift",
-        "refunds",
-    ]
-    assert page.context["suites"][0]["latest"] is None
-    assert [run["suite"] for run in page.context["runs"]] == ["refunds", "instruction-drift"]
-    assert suites_page("empty", []).context["tasks"] == []
 
 
 def test_hostile_names_stay_plain_data() -> None:

@@ -37,7 +37,8 @@ class Conclusion:
 
     ``answer`` is the declared comparison's, in a sentence; ``verdict`` its code; both are empty
     where none was declared. ``needed`` says what would decide. ``waits`` are what is not over yet.
-    ``held_out`` names the held-out tasks that the plan runs, ``opened`` counts the openings so far.
+    ``invalidated`` says that an incident made it void. ``held_out`` names the held-out tasks that
+    the plan runs, ``opened`` counts the openings so far.
     """
 
     kind: str
@@ -49,6 +50,7 @@ class Conclusion:
     verdict: str
     needed: str
     waits: tuple[str, ...]
+    invalidated: bool
     held_out: tuple[str, ...]
     opened: int
     gate: bool
@@ -87,6 +89,7 @@ def conclusion(results: RunResults, closed: bool) -> Conclusion:  # noqa: FBT001
         verdict="" if found is None else found.verdict.value,
         needed="" if found is None else needed(found),
         waits=tuple(_waits(results, closed)),
+        invalidated=bool(invalidated([results])),
         held_out=tuple(n for n, task in plan.tasks.items() if task.split == Split.HELD_OUT),
         opened=plan.held_out_opened,
         gate=plan.gate is not None,

@@ -21,9 +21,9 @@ from trialbook.site.judgement_pages import (
     judgement_page,
 )
 from trialbook.site.ledger_view import LedgerView
-from trialbook.site.overview import RunEntry, index_page
+from trialbook.site.overview import overview_page
 from trialbook.site.rubric_pages import rubric_pages
-from trialbook.site.run_page import page_of_run
+from trialbook.site.run_page import run_pages
 from trialbook.site.search import (
     prose_key,
     search_of_findings,
@@ -37,8 +37,7 @@ from trialbook.storage.reader import RunRef
 
 
 def _overview(view: LedgerView, _: None) -> Iterator[Made]:
-    entries = [_entry(view, run) for run in view.runs]
-    yield index_page(view.suites, entries, view.reader.head)
+    yield overview_page(view)
 
 
 def _rubrics(view: LedgerView, _: None) -> Iterator[Made]:
@@ -58,12 +57,6 @@ def _findings(view: LedgerView, _: None) -> Iterator[Made]:
 def _glossary(view: LedgerView, _: None) -> Iterator[Made]:
     del view
     yield glossary_page()
-
-
-def _run(view: LedgerView, run: RunRef) -> Iterator[Made]:
-    results = view.results(run)
-    closed = view.reader.is_closed(run)
-    yield page_of_run(run, results, results.summary, closed=closed, worked=view.worked(run))
 
 
 def _csv(view: LedgerView, run: RunRef) -> Iterator[Made]:
@@ -96,11 +89,6 @@ def _trial(view: LedgerView, ref: TrialRef) -> Iterator[Made]:
         },
     )
     yield page_of_trial(run, results.summary, files)
-
-
-def _entry(view: LedgerView, run: RunRef) -> RunEntry:
-    brief = view.brief(run)
-    return RunEntry(run=run, plan=view.plan(run), summary=brief, closed=brief.closed)
 
 
 PER_SITE: tuple[Part[None], ...] = (
@@ -149,7 +137,7 @@ PER_CONFIGURATION: tuple[Part[ConfigurationRef], ...] = (
     Part("configuration", configuration_pages),
 )
 PER_RUN: tuple[Part[RunRef], ...] = (
-    Part("run", _run),
+    Part("run", run_pages),
     Part("csv", _csv),
     Part("search", search_of_run),
 )

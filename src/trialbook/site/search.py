@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from trialbook.formats.visible import visible
 from trialbook.reporting.brief import RunBrief
@@ -25,7 +25,6 @@ from trialbook.site.addresses import (
     search_file,
     segment,
     suite_page,
-    task_page,
     word_anchor,
 )
 from trialbook.site.figures import when
@@ -41,8 +40,8 @@ Found = tuple[str, str, str, str]
 _TRIALS = 20_000
 """How many trials one file names: about half a megabyte."""
 
-_ENTRIES = 4_000
-"""How many entries in full one file has: well below a megabyte."""
+_BYTES = 750_000
+"""How large the entries in one file may be."""
 
 _LONGEST = 160
 _FENCE = re.compile(r" {0,3}(```|~~~)")
@@ -132,7 +131,7 @@ def _of_suite(view: LedgerView, suite: str) -> Iterator[Found]:
     decision = view.brief(newest[0]).decision if newest else authored.decision if authored else ""
     yield "Suite", suite, decision, suite_page(suite)
     for task in view.tasks(suite):
-        yield "Task", task.task, suite, task_page(suite, task.task)
+        yield "Task", task.task, suite, suite_page(suite)
     for one in view.configurations(suite):
         place = configuration_page(suite, one.configuration)
         yield "Configuration", one.configuration, suite, place
@@ -178,7 +177,7 @@ def headings(source: str) -> Iterator[tuple[str, str]]:
                 yield _MARKS.sub(lambda mark: mark[1] or "", text), anchor
 
 
-def _entries_files(name: str, entries: Sequence[Found]) -> Iterator[File]:
+def _entries_files(name: str, entries: Iterable[Found]) -> Iterator[File]:
     first, *rest = _parts(entries)
     names = [search_file(f"{name}-{number}") for number, _ in enumerate(rest, start=2)]
     yield from (_file(other, {"entries": part}) for other, part in zip(names, rest, strict=True))
@@ -187,8 +186,16 @@ def _entries_files(name: str, entries: Sequence[Found]) -> Iterator[File]:
 
 def _parts(entries: Iterable[Found]) -> list[list[list[str]]]:
     """Entries as they are written, in parts that fit into a file; one part at least."""
-    shown = [[_short(text) for text in entry[:3]] + [entry[3]] for entry in entries]
-    return [shown[at : at + _ENTRIES] for at in range(0, max(1, len(shown)), _ENTRIES)]
+    parts: list[list[list[str]]] = [[]]
+    size = 0
+    for entry in entries:
+        shown = [*map(_short, entry[:3]), entry[3]]
+        size += len(_data(shown)) + 1
+        if size > _BYTES:
+            parts.append([])
+            size = len(_data(shown)) + 1
+        parts[-1].append(shown)
+    return parts
 
 
 def _short(text: str) -> str:
@@ -197,8 +204,10 @@ def _short(text: str) -> str:
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 
+def _data(value: object) -> str:
+    return json.dumps(value, separators=(",", ":")).translate(_ACTING)
+
+
 def _file(path: str, value: Mapping[str, object]) -> File:
-    data = json.dumps(value, separators=(",", ":")).translate(_ACTING)
-    name = json.dumps(path).translate(_ACTING)
-    text = f"(window.trialbookSearch = window.trialbookSearch || {{}})[{name}] = {data};\n"
-    return File(path, text.encode("ascii"))
+    name = f"(window.trialbookSearch = window.trialbookSearch || {{}})[{_data(path)}]"
+    return File(path, f"{name} = {_data(value)};\n".encode("ascii"))
