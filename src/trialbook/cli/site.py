@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
 from trialbook.cli.context import Context, pass_context
 from trialbook.cli.reading import open_reader
-from trialbook.errors import EnvironmentProblem, ExitCode
+from trialbook.errors import ExitCode
+from trialbook.formats.records import plain
 from trialbook.registry import Registry
 from trialbook.reporting.wording import number_of
-from trialbook.site.build import SiteSummary, build_site
+from trialbook.site.build import BuildOptions, Progress, SiteSummary, build_site
 
 _BUILD_FOLDER = "site/_build"
-_HOST = "127.0.0.1"
 _output = click.option(
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
     default=None,
     help=f"Where the site goes; by default {_BUILD_FOLDER} in the ledger.",
+)
+_jobs = click.option(
+    "--jobs",
+    "-j",
+    type=click.IntRange(1, 256),
+    default=None,
+    help="How many processes make pages at once; by default one for each processor.",
 )
 
 
@@ -32,11 +42,22 @@ def command() -> None:
 
 @command.command(epilog="Example: trialbook site build --output public")
 @_output
+@_jobs
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @pass_context
-def build(context: Context, output: Path | None) -> int:
-    """Build the site from the ledger at HEAD. It opens from the file system, without a server."""
-    summary = _build(context, output)
-    context.result(str(summary.output / "index.html"))
+def build(context: Context, *, output: Path | None, jobs: int | None, as_json: bool) -> int:
+    """Build the site from the ledger at HEAD. It opens from the file system, without a server.
+
+    What did not change since the last build into the same folder is kept. Every link is checked;
+    the exit status is 2 if one leads nowhere.
+    """
+    with counting(context) as progress:
+        summary = built(context, output, BuildOptions(jobs=jobs or processors(), progress=progress))
+    if as_json:
+        context.json(_json(summary))
+    else:
+        context.result(str(summary.output / "index.html"))
+        tell(context, summary)
     return ExitCode.FIX if summary.problems else ExitCode.DONE
 
 
@@ -49,64 +70,75 @@ def build(context: Context, output: Path | None) -> int:
     help="Where to listen; 0 takes a free one.",
 )
 @_output
+@_jobs
 @pass_context
-def serve(context: Context, port: int, output: Path | None) -> int:
-    """Build the site, then serve it to this machine only, until Ctrl-C."""
-    summary = _build(context, output)
-    handler = partial(QuietHandler, directory=str(summary.output))
-    try:
-        server = ThreadingHTTPServer((_HOST, port), handler)
-    except OSError as error:
-        raise EnvironmentProblem(
-            f"cannot listen on {_HOST}:{port}: {error.strerror}",
-            hint="choose another port with --port, or 0 for any free one",
-        ) from error
-    with server:
-        context.result(f"http://{_HOST}:{server.server_address[1]}/")
-        context.say("Ctrl-C ends it; build again to see new results")
-        try:
-            server.serve_forever()
-        except KeyboardInterrupt:
-            context.say("stopped")
-    return ExitCode.DONE
+def serve(context: Context, *, port: int, output: Path | None, jobs: int | None) -> int:
+    """Build the site, then serve it to this machine only, until Ctrl-C.
+
+    The site is built again when the ledger, or a file that it is made from, changes, and open pages
+    show it by themselves.
+    """
+    from trialbook.cli.site_server import serve_site  # noqa: PLC0415 - a build needs no server
+
+    with counting(context) as progress:
+        summary = built(context, output, BuildOptions(jobs=jobs or processors(), progress=progress))
+    tell(context, summary)
+    return serve_site(context, summary.output, port)
 
 
-class QuietHandler(SimpleHTTPRequestHandler):
-    """Serves the built files and says nothing of it. Folders without a page are not listed."""
-
-    # Some hosts map these to other types by configuration of the system.
-    extensions_map = {  # noqa: RUF012 - the library's own way
-        "": "application/octet-stream",
-        ".css": "text/css; charset=utf-8",
-        ".csv": "text/csv; charset=utf-8",
-        ".html": "text/html; charset=utf-8",
-        ".svg": "image/svg+xml",
-    }
-
-    def end_headers(self) -> None:
-        """Let browsers take types as they are named, and ask again for what may have changed."""
-        self.send_header("X-Content-Type-Options", "nosniff")
-        self.send_header("Cache-Control", "no-cache")
-        super().end_headers()
-
-    def list_directory(self, path: object) -> None:
-        """Answer that there is nothing."""
-        del path
-        self.send_error(404, "Not Found")
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's name
-        """Nothing: requests are no results."""
-
-
-def _build(context: Context, output: Path | None) -> SiteSummary:
+def built(context: Context, output: Path | None, options: BuildOptions) -> SiteSummary:
+    """Build the site of this invocation's ledger."""
     root = context.root()
     target = output.absolute() if output is not None else root / _BUILD_FOLDER
     reader = open_reader(context)
-    summary = build_site(root, reader, target, registry=Registry())
+    try:
+        cached = replace(options, cache=context.system.cache_folder())
+        return build_site(root, reader, target, registry=Registry(), options=cached)
+    finally:
+        reader.close()
+
+
+def tell(context: Context, summary: SiteSummary) -> None:
+    """Say what a build did, and everything that is to be fixed."""
     context.say(
         f"{number_of(summary.pages, 'page')}: {number_of(summary.written, 'file')} written, "
         f"{summary.removed} removed"
     )
     for problem in summary.problems:
-        context.say(f"warning: {problem}")
-    return summary
+        context.warn(str(problem))
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def counting(context: Context) -> Iterator[Progress | None]:
+    """One line that says how far a build is, on a terminal only.
+
+    It is written by hand: no thread that refreshes, since a build may fork, and nothing to import.
+    """
+    if not context.on_terminal:
+        yield None
+        return
+
+    def say(stage: str, done: int, total: int) -> None:
+        click.echo(f"\r\x1b[K{stage}: {done:,} of {total:,}", err=True, nl=False)
+
+    try:
+        yield say
+    finally:
+        click.echo("\r\x1b[K", err=True, nl=False)
+
+
+def _json(summary: SiteSummary) -> dict[str, Any]:
+    return {
+        "output": str(summary.output),
+        "pages": summary.pages,
+        "units_made": summary.made,
+        "units_kept": summary.kept,
+        "files_written": summary.written,
+        "files_removed": summary.removed,
+        "problems": plain(summary.problems),
+    }
