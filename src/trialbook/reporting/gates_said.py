@@ -47,7 +47,7 @@ def spend_said(spend: tuple[Spend, ...]) -> str:
     said = [
         f"{money(one.usd)} ({words(one.basis)})"
         if one.usd is not None
-        else f"unknown ({number_of(one.trials, 'trial')})"
+        else ("unknown" if len(spend) == 1 else f"unknown ({number_of(one.trials, 'trial')})")
         for one in spend
     ]
     return ", ".join(said) or "nothing ran"
@@ -85,8 +85,16 @@ def interval_said(interval: Interval | None) -> str:
     """``0.2 % to 38.5 % (confidence 0.95, Clopper-Pearson)``."""
     if interval is None:
         return "no interval"
+    how = f"(confidence {interval.confidence:.3g}, {interval.method})"
+    return f"{bounds_said(interval)} {how}"
+
+
+def bounds_said(interval: Interval | None) -> str:
+    """``0.2 % to 38.5 %``."""
+    if interval is None:
+        return "none"
     low, high = (percent(Fraction(bound)) for bound in (interval.low, interval.high))
-    return f"{low} to {high} (confidence {interval.confidence:.3g}, {interval.method})"
+    return f"{low} to {high}"
 
 
 def gates_json(entries: list[GateEntry], rates: list[AlarmRate]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from trialbook.api import Page
 from trialbook.reporting.gates import VERDICTS, AlarmRate, GateEntry, alarm_rates, gates
-from trialbook.reporting.gates_said import interval_said, share_said
+from trialbook.reporting.gates_said import bounds_said, share_said
 from trialbook.site.addresses import GATES, suite_page
 from trialbook.site.gate_figure import gate_row
 from trialbook.site.ledger_view import LedgerView
@@ -50,7 +50,7 @@ def _rate(rate: AlarmRate) -> dict[str, Any]:
         "failed": rate.failed,
         "unknown": rate.unknown,
         "false": share_said(rate.false, rate.decided) if rate.decided else "none",
-        "interval": interval_said(rate.interval),
+        "interval": bounds_said(rate.interval),
         "equal": share_said(rate.equal_failed, rate.equal) if rate.equal else "none",
-        "equal_interval": interval_said(rate.equal_interval),
+        "equal_interval": bounds_said(rate.equal_interval),
     }

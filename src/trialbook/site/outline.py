@@ -23,7 +23,7 @@ from trialbook.site.judgement_pages import (
 from trialbook.site.ledger_view import LedgerView
 from trialbook.site.overview import overview_page
 from trialbook.site.rubric_pages import rubric_pages
-from trialbook.site.run_page import page_of_run
+from trialbook.site.run_page import run_pages
 from trialbook.site.search import (
     prose_key,
     search_of_findings,
@@ -57,12 +57,6 @@ def _findings(view: LedgerView, _: None) -> Iterator[Made]:
 def _glossary(view: LedgerView, _: None) -> Iterator[Made]:
     del view
     yield glossary_page()
-
-
-def _run(view: LedgerView, run: RunRef) -> Iterator[Made]:
-    results = view.results(run)
-    closed = view.reader.is_closed(run)
-    yield page_of_run(run, results, results.summary, closed=closed, worked=view.worked(run))
 
 
 def _csv(view: LedgerView, run: RunRef) -> Iterator[Made]:
@@ -143,7 +137,7 @@ PER_CONFIGURATION: tuple[Part[ConfigurationRef], ...] = (
     Part("configuration", configuration_pages),
 )
 PER_RUN: tuple[Part[RunRef], ...] = (
-    Part("run", _run),
+    Part("run", run_pages),
     Part("csv", _csv),
     Part("search", search_of_run),
 )

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from trialbook.api import Page
 from trialbook.formats.records import plain
 from trialbook.model.plan import Plan
-from trialbook.model.suite import Limits
-from trialbook.reporting.attempts import escalation_said
+from trialbook.model.suite import Comparison
 from trialbook.reporting.checks import CheckCount, check_counts
 from trialbook.reporting.facts_by_outcome import Measured
 from trialbook.reporting.notices import notices
@@ -20,7 +19,15 @@ from trialbook.reporting.report_opinions import opinion_table
 from trialbook.reporting.results import RunResults
 from trialbook.reporting.summary import Summary
 from trialbook.reporting.wording import number_of, part_said, ratio
-from trialbook.site.addresses import run_folder, run_page, suite_page
+from trialbook.site.addresses import (
+    GATES,
+    configuration_page,
+    run_folder,
+    run_matrix_page,
+    run_page,
+    run_trials_page,
+    suite_page,
+)
 from trialbook.site.corrections_figure import run_corrections
 from trialbook.site.figures import (
     cell_figure,
@@ -29,10 +36,34 @@ from trialbook.site.figures import (
     matrix_figure,
     when,
 )
+from trialbook.site.ledger_view import LedgerView
+from trialbook.site.paging import paged
+from trialbook.site.run_numbers import (
+    answer_figure,
+    costs_figure,
+    enforced_figure,
+    kinds_figure,
+    reliability_figure,
+)
+from trialbook.site.run_schedule import happened, happened_figure, schedule_pages
 from trialbook.site.series_figure import series_rows
+from trialbook.site.setup_facts import limits_said, setup_figure
 from trialbook.storage.reader import RunRef
 
 _CHECKS_SHOWN = 200
+_TASKS = 100
+_SLOTS = 60
+
+
+def run_pages(view: LedgerView, run: RunRef) -> Iterator[Page]:
+    """The page of a run, and those of its lists: every trial, and the matrix where it is large."""
+    results = view.results(run)
+    summary = results.summary
+    closed = view.reader.is_closed(run)
+    yield page_of_run(run, results, summary, closed=closed, worked=view.worked(run))
+    yield from schedule_pages(run, results, summary)
+    if len(summary.tasks) > _TASKS:
+        yield from _matrix_pages(run, results, summary)
 
 
 def page_of_run(
@@ -46,47 +77,119 @@ def page_of_run(
     """The page of one run; ``worked`` says how agents worked in it."""
     plan = results.plan
     context = {
-        "suite": {"name": plan.suite, "page": suite_page(plan.suite)},
-        "run": plan.run,
-        "protocol": plan.protocol,
-        "draft": summary.draft,
-        "part": part_said(plan),
+        **_opening(plan, summary),
         "closed": closed,
-        "decision": plan.decision,
-        "created": when(plan.created),
         "finished": summary.finished,
+        "slots": len(summary.cells),
+        "answer": answer_figure(results, closed),
+        "gate": _gate(plan),
         "notices": plain(notices(results)),
         "counts": counts_figure(summary.total),
-        "configurations": [configuration_figure(row) for row in summary.configurations],
+        "configurations": [
+            configuration_figure(row) | {"page": configuration_page(plan.suite, row.name)}
+            for row in summary.configurations
+        ],
         "graders": sorted({c.grader for row in summary.configurations for c in row.checks}),
         "repetitions": list(range(1, summary.repetitions + 1)),
         "opinions": _opinions(results),
         "series": series_rows(run, results),
-        "matrix": matrix_figure(run, summary),
+        "matrix": _matrix(run, results, summary, summary.tasks[:_TASKS]),
+        "matrix_more": run_matrix_page(run) if len(summary.tasks) > _TASKS else "",
+        "kinds": kinds_figure(results),
+        "reliability": reliability_figure(results, summary),
+        "costs": costs_figure(results),
+        "enforced": enforced_figure(results),
         "corrections": run_corrections(run, results),
         "checks": _checks(results),
-        "worked": [
-            {
-                "configuration": one.configuration,
-                "name": one.name,
-                "accepted": str(one.accepted),
-                "others": str(one.others),
-            }
-            for one in worked
-        ],
+        "worked": [_worked(one) for one in worked],
+        "happened": happened_figure(happened(results), plan.jobs),
         "schedule": [
             {"slot": slot.key.path, **cell_figure(run, summary.cells[slot.key])}
-            for slot in plan.schedule
+            for slot in plan.schedule[:_SLOTS]
         ],
+        "trials_page": run_trials_page(run),
         "facts": _facts(plan),
         "tasks": _tasks(plan),
-        "setups": [_setup(plan, name) for name in plan.configurations],
+        "setups": [
+            setup_figure(name, planned) | {"page": configuration_page(plan.suite, name)}
+            for name, planned in plan.configurations.items()
+        ],
         "plugins": plain(plan.plugins),
         "commands": _commands(plan),
         "csv": f"{run_folder(run)}/results.csv",
     }
     title = f"{plan.suite}@{plan.protocol} · {plan.run}"
     return Page(path=run_page(run), template="run.html", title=title, context=context)
+
+
+def _opening(plan: Plan, summary: Summary) -> dict[str, Any]:
+    return {
+        "suite": {"name": plan.suite, "page": suite_page(plan.suite)},
+        "run": plan.run,
+        "protocol": plan.protocol,
+        "draft": summary.draft,
+        "part": part_said(plan),
+        "decision": plan.decision,
+        "kind": plan.kind,
+        "created": when(plan.created),
+    }
+
+
+def _worked(one: Measured) -> dict[str, str]:
+    return {
+        "configuration": one.configuration,
+        "name": one.name,
+        "accepted": str(one.accepted),
+        "others": str(one.others),
+    }
+
+
+def _gate(plan: Plan) -> dict[str, Any] | None:
+    """What the run has to do with a gate; None if it was not made for one."""
+    if plan.gate is None:
+        return None
+    older = [path for path in (plan.gate.baseline_from,) if path]
+    return {
+        "page": GATES,
+        "baseline": plan.gate.baseline,
+        "candidate": plan.gate.candidate,
+        "older": older[0] if older else "",
+        "after": len(plan.gate.after),
+        "command": " ".join(
+            ["trialbook gate", *(path.partition("/")[2] for path in plan.gate.after), plan.run]
+        ),
+    }
+
+
+def _matrix(
+    run: RunRef, results: RunResults, summary: Summary, tasks: Sequence[str]
+) -> dict[str, Any]:
+    """A part of the matrix, with what its rows can be sorted and filtered by."""
+    planned = results.plan.tasks
+    figure = matrix_figure(run, replace(summary, tasks=tuple(tasks)))
+    for row in figure["rows"]:
+        task = planned[row["task"]]
+        row |= {"category": task.category, "split": task.split, "page": ""}
+        for group in row["groups"]:
+            marks = [cell["tone"] for cell in group["cells"]]
+            group["accepted"] = marks.count("accepted")
+    return figure
+
+
+def _matrix_pages(run: RunRef, results: RunResults, summary: Summary) -> Iterator[Page]:
+    plan = results.plan
+    for part in paged(summary.tasks, run_matrix_page(run), "task", size=_TASKS):
+        yield Page(
+            path=part.path,
+            template="run_matrix.html",
+            title=f"Matrix of {plan.suite} · {plan.run}, page {part.number}",
+            context={
+                "suite": {"name": plan.suite, "page": suite_page(plan.suite)},
+                "run": {"name": plan.run, "page": run_page(run)},
+                "matrix": _matrix(run, results, summary, part.rows),
+                "paged": part,
+            },
+        )
 
 
 def _opinions(results: RunResults) -> dict[str, Any] | None:
@@ -134,16 +237,40 @@ def _facts(plan: Plan) -> list[dict[str, str]]:
         "After a limit": "not accepted, whatever the grades say"
         if plan.limits_are_failures
         else "graded like any other trial",
+        "For": plan.kind,
         "Comparison": f"{compare.candidate} against {compare.baseline}" if compare else "none",
+        "Margin": _margin(compare),
+        "Looks": ", ".join(f"after round {number}" for number in compare.looks) or "only at the end"
+        if compare
+        else "none",
+        "Confidence": f"alpha {compare.alpha:g}" if compare else "none",
         "Order": f"{plan.schedule_method}, seed {plan.seed}",
         "At once": number_of(plan.jobs, "trial"),
         "Program": f"trialbook {runner.trialbook}, Python {runner.python}, "
         f"git {runner.git or 'not there'}",
         "Machine": f"{runner.platform}, "
         + (number_of(runner.cpus, "processor") if runner.cpus else "processors not known"),
+        "Lock": f"{plan.lock.path}, sha256 {plan.lock.sha256}" if plan.lock else "none",
+        "Held-out tasks": f"opening {plan.held_out_opened}" if plan.held_out_opened else "none run",
+        "People": _people(plan),
         "Digest of the suite": plan.suite_digest,
     }
     return [{"name": name, "value": value} for name, value in facts.items()]
+
+
+def _people(plan: Plan) -> str:
+    judged = plan.judgement
+    if judged is None:
+        return "nobody is asked"
+    asked = number_of(judged.reviewers, "reviewer")
+    return f"{asked} of each item with {judged.rubric}"
+
+
+def _margin(compare: Comparison | None) -> str:
+    if compare is None or compare.margin is None:
+        return "none declared"
+    because = f": {compare.because}" if compare.because else ""
+    return f"{compare.margin * 100:g} points{because}"
 
 
 def _tasks(plan: Plan) -> list[dict[str, Any]]:
@@ -164,59 +291,16 @@ def _tasks(plan: Plan) -> list[dict[str, Any]]:
     ]
 
 
-def _setup(plan: Plan, name: str) -> dict[str, Any]:
-    planned = plan.configurations[name]
-    network = planned.network
-    allowed = ", ".join(network.allow)
-    return {
-        "name": name,
-        "description": planned.description,
-        "agent": f"{planned.agent} {planned.agent_version or ''}".strip(),
-        "model": planned.model,
-        "reasoning": planned.reasoning,
-        "instructions": planned.instructions,
-        "approval": planned.approval,
-        "sandbox": planned.sandbox,
-        "network": f"{network.mode}: {allowed}" if allowed else network.mode,
-        "secrets": [*planned.secrets, *(one.source for one in planned.credential_files)],
-        "limits": limits_said(planned.limits),
-        "parameters": json.dumps(planned.parameters, indent=2, ensure_ascii=False)
-        if planned.parameters
-        else "",
-        "attempts": escalation_said(planned.escalation) if planned.escalation else "",
-        "gives_reference": planned.gives_reference,
-        "digest": planned.digest,
-    }
-
-
-_UNITS = {
-    "minutes": "min",
-    "grace_seconds": "s grace",
-    "output_mb": "MB output",
-    "file_mb": "MB a file",
-    "usd": "USD",
-    "turns": "turns",
-    "tokens": "tokens",
-    "memory_mb": "MB memory",
-    "processes": "processes",
-    "workspace_mb": "MB workspace and home",
-}
-
-
-def limits_said(limits: Limits) -> str:
-    """Ceilings in words: ``20 min, 10 MB output``; none where there is none."""
-    said = [
-        f"{getattr(limits, name):g} {unit}"
-        for name, unit in _UNITS.items()
-        if getattr(limits, name) is not None
-    ]
-    return ", ".join(said) or "none"
-
-
 def _commands(plan: Plan) -> list[str]:
     folder = shlex.quote(f"runs/{plan.path}")
+    name = shlex.quote(plan.run)
+    compare = plan.compare
     return [
         f"git log --stat -- {folder}",
         f"git show HEAD:./{folder}/plan.json",
-        f"trialbook show {shlex.quote(plan.run)}",
+        f"git show HEAD:./{folder}/report.md",
+        f"trialbook show {name}",
+        f"trialbook report {name}",
+        *([f"trialbook compare {name}"] if compare else []),
+        f"trialbook verify --run {name}",
     ]
