@@ -6,7 +6,7 @@ added up, and where the cost of a trial is not known, the cost of an accepted ch
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -130,13 +130,21 @@ def review_usd(plan: Plan, minutes: float) -> Decimal | None:
     return None if rate is None else Decimal(str(round(minutes * rate / _HOUR, 2)))
 
 
+def working_times(results: RunResults, name: str) -> tuple[Value, ...]:
+    """How long the agent of a configuration worked in each trial of which that is known."""
+    trials = [trial for trial in results.trials if trial.configuration == name]
+    return tuple(one for one in _values(trials, _seconds) if one is not None)
+
+
 def _spread(trials: Sequence[Trial], of: Callable[[Trial], float | None]) -> Spread | None:
-    found = []
+    return spread(_values(trials, of))
+
+
+def _values(trials: Iterable[Trial], of: Callable[[Trial], float | None]) -> Iterator[Value | None]:
     for trial in trials:
         amount = of(trial)
         limited = trial.outcome in _LIMITED or trial.graded_anyway
-        found.append(None if amount is None else Value(amount, censored=limited))
-    return spread(found)
+        yield None if amount is None else Value(amount, censored=limited)
 
 
 def _usd(trial: Trial) -> Decimal | None:

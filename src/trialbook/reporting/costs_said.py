@@ -30,9 +30,9 @@ def cost_row(cost: Cost) -> list[str]:
         per_accepted(cost),
         with_review(cost),
         f"{cost.unaided}/{cost.accepted}",
-        _spread(cost.seconds, duration),
-        _spread(cost.tokens, _count),
-        _spread(cost.usd, dollars),
+        spread_said(cost.seconds, duration),
+        spread_said(cost.tokens, _count),
+        spread_said(cost.usd, dollars),
         people(cost),
         review(cost),
     ]
@@ -114,7 +114,8 @@ def people(cost: Cost) -> str:
     return f"{times}, {number_of_minutes(cost.minutes)}"
 
 
-def _spread(found: Spread | None, said: Callable[[float], str]) -> str:
+def spread_said(found: Spread | None, said: Callable[[float], str]) -> str:
+    """Median, quartiles and the largest of some amounts, as ``said`` words one of them."""
     if found is None:
         return "unknown"
 
