@@ -127,7 +127,7 @@ def test_files_of_an_agent_are_not_served_as_they_are(site: Path) -> None:
         for path in site.rglob("*")
         if path.is_file() and ".trialbook-site" not in path.parts
     }
-    assert names == {".html", ".css", ".js", ".svg", ".csv", ".json"}
+    assert names == {".html", ".css", ".js", ".svg", ".csv", ".json", ".xml"}
     assert all(path.is_relative_to(site / "assets") for path in site.rglob("*.js"))
     assert not [path for path in site.rglob("*.html") if b"alert(3)</script>" in path.read_bytes()]
 

@@ -11,6 +11,7 @@ from trialbook.model.runfiles import session_patch
 from trialbook.reporting.results import results_csv
 from trialbook.site.addresses import GATES, GLOSSARY, RUBRICS, run_folder
 from trialbook.site.configuration_page import configuration_pages
+from trialbook.site.feed import feed_files
 from trialbook.site.gates_page import gates_pages
 from trialbook.site.glossary import glossary_page
 from trialbook.site.judgement_pages import (
@@ -122,6 +123,7 @@ PER_SITE: tuple[Part[None], ...] = (
         key=lambda _view, _: "",
         navigation=Entry("Glossary", GLOSSARY, lambda _: True),
     ),
+    Part("feed", feed_files, key=lambda view, _: (view.runs_key, view.alarms_key)),
     Part("search", search_of_site, key=lambda view, _: (view.site_key, prose_key(view))),
     Part("overview", _overview, key=lambda view, _: (view.site_key, view.reader.head)),
 )

@@ -14,10 +14,21 @@ FILE = "site/site.yaml"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteSettings:
-    """The site's name, and a paragraph for its first page."""
+    """The site's name, a paragraph for its first page, and where it will be.
+
+    ``address`` is that of the folder that is published; empty if nobody says.
+    """
 
     title: str = "trialbook"
     description: str = ""
+    address: str = ""
+
+    def absolute(self, path: str) -> str:
+        """The address of a page or file; relative to the site's root, if that has none."""
+        if not self.address:
+            return path
+        folder = path.removesuffix("index.html") if path.endswith("index.html") else path
+        return f"{self.address.rstrip('/')}/{folder}"
 
 
 def load_settings(root: Path) -> SiteSettings:
