@@ -148,6 +148,15 @@ def ci_template(service: str) -> str:
     return _starter("ci").joinpath(f"{service}.yml").read_text(encoding="utf-8")
 
 
+PUBLISHERS = {"github": "github.yml", "gitlab": "gitlab.yml", "rsync": "rsync.sh"}
+"""The ways to publish a site that there is a template of, each with its file."""
+
+
+def publish_template(way: str) -> str:
+    """What publishes a ledger's site, for one of :data:`PUBLISHERS`."""
+    return _starter("publish").joinpath(PUBLISHERS[way]).read_text(encoding="utf-8")
+
+
 def _starter(part: str) -> Traversable:
     return resources.files("trialbook.storage").joinpath("starter", part)
 
