@@ -16,6 +16,7 @@ from trialbook.reporting.summary import ConfigurationSummary, amount_said
 from trialbook.reporting.wording import number_of, words
 from trialbook.site.addresses import configuration_page, run_page, suite_page
 from trialbook.site.figures import counts_figure, when
+from trialbook.site.history_plot import history_plot
 from trialbook.site.instruction_texts import (
     instruction_files,
     instruction_texts,
@@ -66,6 +67,7 @@ def configuration_pages(view: LedgerView, ref: ConfigurationRef) -> Iterator[Pag
         "digest": planned.digest if planned else "",
         "files": text_figures(planned, texts) if planned else [],
         "neighbours": _neighbours(view, newest, name) if newest else [],
+        "history": history_plot(briefs, names=(name,)) if briefs else None,
         "results": [_result(brief, name, versions) for brief in reversed(briefs[-_RUNS:])],
         "hidden": max(0, len(briefs) - _RUNS),
         "totals": _tiles(briefs, name, versions),

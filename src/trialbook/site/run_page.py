@@ -45,6 +45,7 @@ from trialbook.site.run_numbers import (
     kinds_figure,
     reliability_figure,
 )
+from trialbook.site.run_plots import cost_plot, duration_plot, pass_plot
 from trialbook.site.run_schedule import happened, happened_figure, schedule_pages
 from trialbook.site.series_figure import series_rows
 from trialbook.site.setup_facts import limits_said, setup_figure
@@ -98,6 +99,11 @@ def page_of_run(
         "kinds": kinds_figure(results),
         "reliability": reliability_figure(results, summary),
         "costs": costs_figure(results),
+        "plots": {
+            "passes": pass_plot(results),
+            "times": duration_plot(results),
+            "costs": cost_plot(results),
+        },
         "enforced": enforced_figure(results),
         "corrections": run_corrections(run, results),
         "checks": _checks(results),

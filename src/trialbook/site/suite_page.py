@@ -23,6 +23,7 @@ from trialbook.site.addresses import (
 )
 from trialbook.site.figures import counts_figure, when
 from trialbook.site.gate_figure import gate_row
+from trialbook.site.history_plot import history_plot
 from trialbook.site.ledger_view import LedgerView
 from trialbook.site.overview import RunEntry, run_figure
 from trialbook.site.paging import paged
@@ -51,6 +52,7 @@ def suite_pages(view: LedgerView, suite: str) -> Iterator[Page]:
         "locked": any(lock.protocol == protocol for lock in locks),
         "there": authored is not None or bool(view.faults(suite)),
         "answered": _answered(known),
+        "history": history_plot([brief for brief, _ in known]),
         "next": next_steps(view, suite, known, found),
         "tasks": task_rows(view, suite, locks),
         "configurations": _configurations(view, suite, known),
