@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from trialbook.formats.records import RecordError, from_json
 from trialbook.model.deciding import is_judge
@@ -44,6 +45,14 @@ class Sighting:
     trial: str
     by: str
     about: About
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentBack:
+    """What was sent back in one run; ``opinions`` are not among the sightings."""
+
+    sightings: tuple[Sighting, ...]
+    opinions: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,11 +102,9 @@ def findings(reader: Reader, runs: Sequence[RunRef] | None = None) -> Findings:
     seen: list[Sighting] = []
     opinions = 0
     for run in reader.runs():
-        for found in _of_run(reader, run):
-            if found is None:
-                opinions += 1
-            else:
-                seen.append(found)
+        found = reader.answer(run, "sent-back", SentBack, partial(_sent_back, reader, run))
+        seen += found.sightings
+        opinions += found.opinions
     groups = _grouped(sorted(seen, key=lambda one: (one.when, one.trial, one.by)), rules(reader))
     if runs is not None:
         wanted = tuple(f"{run.path}/" for run in runs)
@@ -151,15 +158,21 @@ def group_name(about: About) -> str:
 def _grouped(seen: Sequence[Sighting], known: Sequence[Rule]) -> list[Group]:
     heads: dict[str, About] = {}
     of_rule: dict[str, list[Rule]] = {}
+    # Only findings of one check, or on one question, can belong together.
+    names: dict[tuple[str, str], list[str]] = {}
     for rule in known:
         of_rule.setdefault(rule.group, []).append(rule)
-        heads.setdefault(rule.group, rule.about)
+        if rule.group not in heads:
+            heads[rule.group] = rule.about
+            names.setdefault((rule.about.source, rule.about.item), []).append(rule.group)
     members: dict[str, list[Sighting]] = {name: [] for name in heads}
     for one in seen:
-        name = next((name for name, head in heads.items() if alike(head, one.about)), None)
+        able = names.setdefault((one.about.source, one.about.item), [])
+        name = next((name for name in able if alike(heads[name], one.about)), None)
         if name is None:
             name = group_name(one.about)
             heads[name] = one.about
+            able.append(name)
         members.setdefault(name, []).append(one)
     return [
         Group(
@@ -170,6 +183,12 @@ def _grouped(seen: Sequence[Sighting], known: Sequence[Rule]) -> list[Group]:
         )
         for name, found in members.items()
     ]
+
+
+def _sent_back(reader: Reader, run: RunRef) -> SentBack:
+    found = list(_of_run(reader, run))
+    known = tuple(one for one in found if one is not None)
+    return SentBack(sightings=known, opinions=len(found) - len(known))
 
 
 def _of_run(reader: Reader, run: RunRef) -> Iterator[Sighting | None]:
