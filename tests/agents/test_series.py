@@ -117,6 +117,27 @@ def test_a_client_goes_through_four_sessions_each_in_a_fresh_conversation(
         assert f"I work on {NAMES[number - 2]}" not in said
     assert record["usage"]["turns"] == sum(one["usage"]["turns"] for one in record["sessions"])
     trialbook(folder, "verify")
+    exported_and_counted(folder, trial)
+
+
+def exported_and_counted(folder: Path, trial: Path) -> None:
+    """Each session goes out as a trajectory of its own, and has facts of its own."""
+    name = f"{trial.parents[2].name}/answer/client/r1"
+    several = trialbook(folder, "export", "--format", "atif", name, check=2)
+    assert "1/1, 2/1, 3/1, 4/1" in several.stderr
+    for number, session in enumerate(NAMES, 1):
+        chosen = ("--format", "atif", name, "--attempt", f"{number}/1")
+        document = json.loads(trialbook(folder, "export", *chosen).stdout)
+        assert f"/sessions/{number}/attempt-1" in document["trajectory_id"]
+        text = json.dumps(document)
+        assert [f"I work on {other}" in text for other in NAMES] == [
+            other == session for other in NAMES
+        ]
+    shown = json.loads(trialbook(folder, "show", name, "--json").stdout)
+    attempts = shown["facts"]["attempts"]
+    assert [(one["session"], one["attempt"]) for one in attempts] == [(n, 1) for n in (1, 2, 3, 4)]
+    assert all(one["conduct"]["commands"] for one in attempts)
+    assert "session 4, attempt 1" in trialbook(folder, "show", name).stdout
 
 
 def test_another_client_does_the_same(model: Start, mini: str, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.recorded import PATCH, drift_run
+from tests.series.build import record as session_record
 
 from trialbook.formats.patch import parse_patch
 from trialbook.formats.records import to_json
@@ -132,6 +133,38 @@ def test_each_attempt_has_its_own_facts() -> None:
     assert [one.conduct is None for one in found.attempts if one.session] == [True, False]
     titles = [group.title for group in facts_said(trial, found)]
     assert any("attempt 2" in title for title in titles)
+
+
+def test_each_session_has_its_own_facts_and_is_held_against_its_own_change() -> None:
+    def wrote(path: str, second: int, number: int) -> Event:
+        at = f"2026-01-01T00:00:{second:02}Z"
+        return Event(number=number, kind=EventKind.WRITE, path=path, at=at)
+
+    end = Event(number=3, kind=EventKind.MESSAGE, at="2026-01-01T00:00:30Z")
+    # What the first session writes is gone in the end, and was useful in it all the same.
+    first = did(wrote("first.py", 10, 1), wrote("scratch.py", 20, 2), end)
+    second = did(wrote("second.py", 25, 1), replace(end, number=2))
+    trial = replace(
+        a_trial(),
+        sessions=(session_record(1), session_record(2)),
+        attempts=tuple(Attempt(session=n, attempt=1, process=None) for n in (1, 2)),
+    )
+    found = trial_facts(
+        trial,
+        {
+            "sessions/1/attempt-1/trajectory.json": first,
+            "sessions/2/attempt-1/trajectory.json": second,
+            "sessions/1/change.patch": patch_of("first.py", 0, 1),
+            "sessions/2/change.patch": patch_of("second.py", 0, 1),
+        },
+        patch_of("second.py", 0, 1),
+    )
+    seconds = [
+        (one.session, one.conduct.seconds_after_edit) for one in found.attempts if one.conduct
+    ]
+    assert seconds == [(1, 20.0), (2, 5.0)]
+    titles = [group.title for group in facts_said(trial, found)]
+    assert titles[:2] == [f"How the agent worked (session {n}, attempt 1)" for n in (1, 2)]
 
 
 @pytest.mark.parametrize(

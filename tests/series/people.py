@@ -34,6 +34,7 @@ def filled(form: str, answers: dict[str, Any]) -> str:
     if "verdict" in answers:
         verdict, where, text = answers["verdict"]
         lines += [f"verdict: {verdict}"]
+    if "verdict" in answers and text:
         lines += ["findings:", f"  - where: {json.dumps(where)}", f"    text: {json.dumps(text)}"]
     else:
         lines += ["findings: []"]

@@ -15,8 +15,9 @@ class _Trial:
     """As much of a trial's record as a table needs."""
 
     def __init__(self, task: str, configuration: str) -> None:
-        self.task, self.configuration = task, configuration
-        self.path = f"{task}/{configuration}/r1"
+        self.suite, _, self.task = task.rpartition("/")
+        self.configuration, self.run = configuration, "20261201"
+        self.path, self.replaces = f"{self.task}/{configuration}/r1", None
 
 
 def one(task: str, configuration: str, **shares: tuple[int, int]) -> SeriesView:
@@ -52,6 +53,25 @@ def test_projects_are_put_together_by_dimension_each_with_the_same_weight() -> N
     assert repair.means == {"a": "50.0 %", "b": "75.0 %"}
     assert repair.first == "b"
     assert "2 projects" in found.note.lower()
+
+
+def test_tasks_of_two_suites_are_two_projects_whatever_they_are_called() -> None:
+    views = [one("s/x", "a", repair=(4, 0)), one("t/x", "a", repair=(0, 4))]
+    found = series_table(("a",), views)
+    assert found is not None
+    assert found.projects == ("s/x", "t/x")
+    (repair,) = [row for row in found.rows if row.dimension == "repair"]
+    assert (repair.counts, repair.means) == ({"a": "4/8 (50.0 %)"}, {"a": "50.0 %"})
+
+
+def test_a_series_that_was_run_again_counts_once() -> None:
+    first, again = one("x", "a", outcome=(1, 3)), one("x", "a", outcome=(4, 0))
+    trial = cast("Any", again.files.trial)
+    trial.path, trial.replaces = "x/a/r1.rerun1", "x/a/r1"
+    found = series_table(("a",), [first, again])
+    assert found is not None
+    assert found.rows[0].counts == {"a": "4/4 (100.0 %)"}
+    assert [row.trial for row in found.series] == ["x/a/r1.rerun1"]
 
 
 @pytest.mark.parametrize("other", [(3, 0), (1, 0)])

@@ -64,15 +64,33 @@ def table_parts(found: SeriesTable | None) -> Iterable[Part]:
         return
     yield ""
     yield heading("series, by dimension")
-    columns = [Column(head=name) for name in ("dimension", *found.configurations, "first")]
+    names = found.configurations
+    means = names if len(found.projects) > 1 else ()
+    heads = ("dimension", *names, *(f"{name}, mean" for name in means), "first")
     yield table(
-        columns,
+        [Column(head=head) for head in heads],
         [
-            [row.dimension, *(row.counts[name] for name in found.configurations), row.first]
+            [
+                row.dimension,
+                *(row.counts[name] for name in names),
+                *(row.means[name] for name in means),
+                row.first,
+            ]
             for row in found.rows
         ],
     )
     yield safe(found.note, style="dim")
+
+
+def project_parts(found: SeriesTable) -> Iterable[Part]:
+    """Each series with its two outcomes, project by project."""
+    yield ""
+    yield heading("series, by project")
+    heads = ("project", "configuration", "the conflict", "the repair")
+    yield table(
+        [Column(head=head) for head in heads],
+        [[one.project, one.configuration, one.conflict, one.repair] for one in found.series],
+    )
 
 
 def _head(said: SeriesSaid) -> Iterator[Part]:

@@ -1,4 +1,4 @@
-"""``trialbook series``: what people are asked about a series, and their answers."""
+"""``trialbook series``: what people are asked about series, their answers, and series together."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ from pathlib import Path
 import click
 
 from trialbook.cli.context import Context, pass_context
+from trialbook.cli.reading import open_reader
+from trialbook.cli.series import project_parts, table_parts
+from trialbook.cli.terminal import render
 from trialbook.errors import UserError
 from trialbook.formats.records import plain
 from trialbook.model.series_questions import SERIES_RUBRICS
 from trialbook.registry import Registry
+from trialbook.reporting.results import load_results
+from trialbook.reporting.series_table import series_table
 from trialbook.storage.files import write_atomic
 from trialbook.storage.reader import RunRef
 from trialbook.workflow.review_drafts import FORM
@@ -75,6 +80,31 @@ def answer(context: Context, *, file: Path, as_json: bool) -> None:
         return
     context.result(f"answers  {done.path}")
     context.result(f"commit   git show {done.commit[:12]}")
+
+
+@command.command("together", epilog="Example: trialbook series together RUN RUN")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@pass_context
+def together(context: Context, *, runs: tuple[str, ...], as_json: bool) -> None:
+    """Put the series of several runs side by side: by dimension, each project once.
+
+    Configurations are the same where their names are. One project is a case report; with several
+    each dimension is the mean of the projects' shares. Nothing is added up over dimensions.
+    """
+    reader = open_reader(context)
+    found = [load_results(reader, reader.resolve_run(text)) for text in dict.fromkeys(runs)]
+    names = dict.fromkeys(name for one in found for name in one.plan.configurations)
+    views = [view for one in found for view in one.series.values()]
+    made = series_table(tuple(names), views)
+    if made is None:
+        raise UserError(
+            f"no series in {', '.join(runs)}", hint="name runs of tasks with several sessions"
+        )
+    if as_json:
+        context.json(plain(made))
+        return
+    context.result(render([*table_parts(made), *project_parts(made)], colour=context.colour))
 
 
 def _desk(context: Context) -> SeriesDesk:

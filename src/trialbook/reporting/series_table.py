@@ -1,4 +1,4 @@
-"""The series of a run side by side: by dimension, by project, and never in one number."""
+"""Series side by side: by dimension, by project, and never in one number."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class SeriesRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesTable:
-    """All series of a run. ``note`` says what may be concluded from it."""
+    """All series of a run, or of several. ``note`` says what may be concluded from them."""
 
     configurations: tuple[str, ...]
     projects: tuple[str, ...]
@@ -56,19 +56,28 @@ class SeriesTable:
 
 
 def series_table(configurations: Sequence[str], views: Sequence[SeriesView]) -> SeriesTable | None:
-    """The series of a run side by side; None if it has none."""
+    """Series side by side; None if there are none.
+
+    A configuration is the same in all of them if its name is. A trial that another one replaces
+    does not count.
+    """
+    replaced = {(one.files.trial.run, one.files.trial.replaces) for one in views}
+    views = [one for one in views if (one.files.trial.run, one.files.trial.path) not in replaced]
     if not views:
         return None
-    projects = tuple(dict.fromkeys(view.files.trial.task for view in views))
+    named = _projects(views)
+    projects = tuple(dict.fromkeys(named.values()))
     several = len(projects) > 1
-    found = {
-        name: {
-            project: summed(view.scores for view in views if _is_of(view, name, project))
-            for project in projects
-            if any(_is_of(view, name, project) for view in views)
-        }
-        for name in configurations
-    }
+    found: dict[str, dict[str, Sequence[Score]]] = {name: {} for name in configurations}
+    for name, each in found.items():
+        for project in projects:
+            own = [
+                view.scores
+                for view in views
+                if view.files.trial.configuration == name and named[_place(view)] == project
+            ]
+            if own:
+                each[project] = summed(own)
     rows = tuple(_row(place, found, several=several) for place in range(len(DIMENSIONS)))
     said = CASE_REPORT if not several else f"{number_of(len(projects), 'project')}"
     more = "one project is one sample, so there are no intervals"
@@ -79,7 +88,7 @@ def series_table(configurations: Sequence[str], views: Sequence[SeriesView]) -> 
         projects=projects,
         note=f"{said.capitalize()}: {more}. {_NO_TOTAL}",
         rows=rows,
-        series=tuple(map(_series, views)),
+        series=tuple(_series(view, named[_place(view)]) for view in views),
     )
 
 
@@ -124,9 +133,16 @@ def series_section(found: SeriesTable | None) -> Iterator[str]:
     )
 
 
-def _is_of(view: SeriesView, configuration: str, project: str) -> bool:
-    trial = view.files.trial
-    return (trial.configuration, trial.task) == (configuration, project)
+def _place(view: SeriesView) -> tuple[str, str]:
+    return view.files.trial.suite, view.files.trial.task
+
+
+def _projects(views: Sequence[SeriesView]) -> dict[tuple[str, str], str]:
+    """What each project is called: by its task, and by its suite too where there are several."""
+    places = list(dict.fromkeys(map(_place, views)))
+    if len({suite for suite, _ in places}) == 1:
+        return {place: place[1] for place in places}
+    return {place: "/".join(place) for place in places}
 
 
 def _row(
@@ -154,10 +170,10 @@ def _ahead(means: Mapping[str, Fraction | None]) -> str | None:
     return ahead[0] if len(ahead) == 1 else None
 
 
-def _series(view: SeriesView) -> SeriesRow:
+def _series(view: SeriesView, project: str) -> SeriesRow:
     trial = view.files.trial
     return SeriesRow(
-        project=trial.task,
+        project=project,
         configuration=trial.configuration,
         trial=trial.path,
         conflict=conflict_said(view),

@@ -42,6 +42,7 @@ from trialbook.system import System, timestamp
 from trialbook.workflow.review_drafts import BRIEF, CHANGE, FORM, PAGE, completed
 from trialbook.workflow.reviewers import check_reviewer
 
+STDOUT = "stdout.txt"
 TRAJECTORY_TEXT = "trajectory.txt"
 SESSIONS_TEXT = "sessions.txt"
 _BESIDE = (
@@ -138,7 +139,7 @@ class SeriesDesk:
         blinding = self._blinding(packet, material)
         texts = {} if found is None else {SESSIONS_TEXT: self._sessions(packet, found, blinding)}
         if found is not None and packet.rubric == TRAJECTORY:
-            texts[TRAJECTORY_TEXT] = _events(found)
+            texts[TRAJECTORY_TEXT] = self._way(packet, found)
         for name, lines in texts.items():
             text = blinding.text("\n".join(lines))
             files[name] = f"{text}\n".encode("utf-8", "backslashreplace")
@@ -185,6 +186,18 @@ class SeriesDesk:
             path = f"{packet.trial.path}/{notes_patch(one.session)}"
             patch = self.reader.file(packet.run, path) or b""
             yield plain_diff(blinding.diff(parse_diff(patch)))
+
+    def _way(self, packet: SeriesPacket, files: SeriesFiles) -> Iterator[str]:
+        """What was done step by step; where no steps are on record, what the agent printed."""
+        yield from _events(files)
+        for attempt in packet.trial.attempts:
+            if attempt.session in files.trajectories:
+                continue
+            path = f"{attempt_folder(attempt.session, attempt.attempt)}/{STDOUT}"
+            data = self.reader.file(packet.run, f"{packet.trial.path}/{path}") or b""
+            yield f"== session {attempt.session} attempt {attempt.attempt}"
+            yield "no steps are on record; it printed:"
+            yield data.decode("utf-8", "replace")[:_LONGEST]
 
     def rubric(self, name: str) -> Rubric:
         """The newest version of a rubric in the ledger.
