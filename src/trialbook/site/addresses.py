@@ -13,6 +13,7 @@ GLOSSARY = "glossary.html"
 SEARCH = "assets/search-index.js"
 GATES = "gates.html"
 FEED = "feed.xml"
+FINDINGS = "findings/index.html"
 _SAFE = re.compile(r"[A-Za-z0-9_-]")
 _SAFE_NAME = re.compile(r"[A-Za-z0-9_-]+")
 _SPLIT = re.compile(r"[#?]")
@@ -81,6 +82,11 @@ def suite_runs_page(suite: str) -> str:
 def rubric_page(name: str, version: int) -> str:
     """The page of one version of a rubric."""
     return f"rubrics/{segment(name)}/v{version}.html"
+
+
+def finding_page(group: str) -> str:
+    """The page of a group of findings."""
+    return f"findings/{segment(group)}.html"
 
 
 def run_folder(run: RunRef) -> str:
