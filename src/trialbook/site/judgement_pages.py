@@ -1,4 +1,4 @@
-"""The pages of judgement: how far reviewers agree, judges against people, what is sent back."""
+"""The page of judgement: how far reviewers agree, and judges against people."""
 
 from __future__ import annotations
 
@@ -26,16 +26,12 @@ from trialbook.reporting.calibration_said import (
     rates_to_show,
     share_said,
 )
-from trialbook.reporting.findings import Group, findings
-from trialbook.reporting.findings_said import about_said, rules_said
-from trialbook.reporting.wording import number_of
 from trialbook.site.addresses import trial_page
 from trialbook.storage.calibrations import calibrations
 from trialbook.storage.corrections import reviews_of
 from trialbook.storage.reader import Reader, RunRef
 from trialbook.storage.rubrics import readable_rubrics
 
-FINDINGS = "findings/index.html"
 JUDGEMENT = "judgement/index.html"
 
 
@@ -52,27 +48,6 @@ def judgement_page(root: Path, reader: Reader) -> Iterator[Page]:
             "calibrations": [_calibration(reader, one) for one in reversed(found)],
         },
     )
-
-
-def findings_page(reader: Reader) -> Iterator[Page]:
-    """What is sent back again and again."""
-    sent_back = findings(reader)
-    yield Page(
-        path=FINDINGS,
-        template="findings.html",
-        title="Findings and rules",
-        context={
-            "groups": [_group(one) for one in sent_back.groups],
-            "opinions": sent_back.opinions,
-        },
-    )
-
-
-def found_groups(page: Page) -> Iterator[tuple[str, str, str]]:
-    """The groups of a page of findings for the search box: title, detail, address."""
-    for group in page.context["groups"]:
-        said = f"{group['id']}, {number_of(group['trials'], 'trial')}"
-        yield group["said"], said, f"{page.path}#f-{group['id']}"
 
 
 def _agreements(root: Path, reader: Reader) -> list[RubricAgreement]:
@@ -151,31 +126,6 @@ def _calibration(reader: Reader, record: Calibration) -> dict[str, Any]:
                 "note": one.note,
             }
             for one in differences(reader, record.judged, record.labels)
-        ],
-    }
-
-
-def _group(group: Group) -> dict[str, Any]:
-    seen = group.sightings
-    return {
-        "id": group.id,
-        "said": about_said(group),
-        "times": len(seen),
-        "trials": group.trials,
-        "first": seen[0].when[:10] if seen else "",
-        "last": seen[-1].when[:10] if seen else "",
-        "by": ", ".join(group.by),
-        "rules": rules_said(group),
-        "repeats": len(group.repeats),
-        "sightings": [
-            {
-                "trial": one.trial,
-                "page": _page(one.trial),
-                "by": one.by,
-                "place": one.about.place,
-                "text": one.about.text,
-            }
-            for one in seen
         ],
     }
 

@@ -18,6 +18,7 @@ from trialbook.model.suite import Suite
 from trialbook.registry import Registry
 from trialbook.reporting.brief import RunBrief, brief_of
 from trialbook.reporting.facts_by_outcome import Measured, facts_by_outcome
+from trialbook.reporting.findings import Findings, findings
 from trialbook.reporting.results import RunResults, load_results
 from trialbook.reporting.trial_facts import TrialFacts, load_facts
 from trialbook.site.authored_files import digest_of_authored
@@ -145,6 +146,11 @@ class LedgerView:
         return facts_by_outcome(
             trials, {trial.path: self.facts(TrialRef(run, trial.path)) for trial in trials}
         )
+
+    @cached_property
+    def findings(self) -> Findings:
+        """What is sent back in the ledger; each run is read once while it stays as it is."""
+        return findings(self.reader)
 
     # --- what people wrote -----------------------------------------------------------------------
 

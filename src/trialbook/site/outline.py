@@ -9,18 +9,13 @@ from collections.abc import Iterator
 
 from trialbook.model.runfiles import session_patch
 from trialbook.reporting.results import results_csv
-from trialbook.site.addresses import GATES, GLOSSARY, RUBRICS, run_folder
+from trialbook.site.addresses import FINDINGS, GATES, GLOSSARY, RUBRICS, run_folder
 from trialbook.site.configuration_page import configuration_pages
 from trialbook.site.feed import feed_files
+from trialbook.site.findings_page import findings_pages, found_groups
 from trialbook.site.gates_page import gates_pages
 from trialbook.site.glossary import glossary_page
-from trialbook.site.judgement_pages import (
-    FINDINGS,
-    JUDGEMENT,
-    findings_page,
-    found_groups,
-    judgement_page,
-)
+from trialbook.site.judgement_pages import JUDGEMENT, judgement_page
 from trialbook.site.ledger_view import LedgerView
 from trialbook.site.overview import overview_page
 from trialbook.site.rubric_pages import rubric_pages
@@ -42,7 +37,7 @@ def _overview(view: LedgerView, _: None) -> Iterator[Made]:
 
 
 def _rubrics(view: LedgerView, _: None) -> Iterator[Made]:
-    yield from rubric_pages(view.rubrics)
+    yield from rubric_pages(view.rubrics, view.findings.groups)
 
 
 def _judgement(view: LedgerView, _: None) -> Iterator[Made]:
@@ -50,9 +45,8 @@ def _judgement(view: LedgerView, _: None) -> Iterator[Made]:
 
 
 def _findings(view: LedgerView, _: None) -> Iterator[Made]:
-    for page in findings_page(view.reader):
-        yield page
-        yield from search_of_findings(found_groups(page))
+    yield from findings_pages(view, None)
+    yield from search_of_findings(found_groups(view))
 
 
 def _glossary(view: LedgerView, _: None) -> Iterator[Made]:
@@ -96,7 +90,7 @@ PER_SITE: tuple[Part[None], ...] = (
     Part(
         "rubrics",
         _rubrics,
-        key=lambda view, _: view.rubrics_key,
+        key=lambda view, _: (view.runs_key, view.rubrics_key),
         navigation=Entry("Rubrics", RUBRICS, lambda view: bool(view.rubrics)),
     ),
     Part(
@@ -108,7 +102,7 @@ PER_SITE: tuple[Part[None], ...] = (
     Part(
         "findings",
         _findings,
-        key=lambda view, _: view.runs_key,
+        key=lambda view, _: view.site_key,
         navigation=Entry("Findings", FINDINGS, lambda view: bool(view.runs)),
     ),
     Part(

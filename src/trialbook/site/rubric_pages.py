@@ -7,11 +7,15 @@ from typing import Any
 
 from trialbook.api import Page
 from trialbook.model.rubric import Question, Rubric
-from trialbook.site.addresses import RUBRICS, rubric_page
+from trialbook.reporting.findings import Group
+from trialbook.site.addresses import FINDINGS, RUBRICS, rubric_page
+from trialbook.site.findings_page import findings_of_question
+
+_FINDINGS = 3
 
 
-def rubric_pages(rubrics: Sequence[Rubric]) -> Iterator[Page]:
-    """All of them; none in a ledger without rubrics."""
+def rubric_pages(rubrics: Sequence[Rubric], groups: Sequence[Group] = ()) -> Iterator[Page]:
+    """All of them; none in a ledger without rubrics. ``groups`` are the ledger's findings."""
     if not rubrics:
         return
     yield Page(
@@ -22,12 +26,17 @@ def rubric_pages(rubrics: Sequence[Rubric]) -> Iterator[Page]:
     )
     for rubric in rubrics:
         versions = [one for one in rubrics if one.name == rubric.name]
+        found = findings_of_question(groups, rubric.name)
         context = {
             **_entry(rubric),
             "sha256": rubric.sha256,
             # The page has the title already.
             "prose": rubric.prose.removeprefix(f"# {rubric.title}\n"),
-            "asked": [_question(question) for question in rubric.questions],
+            "asked": [
+                _question(question) | {"findings": found.get(question.id, [])[:_FINDINGS]}
+                for question in rubric.questions
+            ],
+            "findings": FINDINGS if found else "",
             "others": [_entry(one) for one in versions if one is not rubric],
         }
         yield Page(
@@ -48,7 +57,7 @@ def _entry(rubric: Rubric) -> dict[str, Any]:
     }
 
 
-def _question(question: Question) -> dict[str, str]:
+def _question(question: Question) -> dict[str, Any]:
     return {
         "id": question.id,
         "text": question.text,
