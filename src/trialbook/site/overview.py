@@ -110,8 +110,13 @@ def _verdict(verdict: str) -> dict[str, str]:
 
 
 def _sentence(text: str) -> str:
-    """As a sentence of its own; what the mark beside it says is not said twice."""
+    """As a sentence of its own; what the mark beside it says is not said twice.
+
+    Names of configurations at its beginning stay as they are.
+    """
     told = text.removeprefix("inconclusive: ").removeprefix("not ready: ")
+    if told == text and not text.startswith("no comparison"):
+        return text
     return told[:1].upper() + told[1:]
 
 
@@ -153,7 +158,7 @@ def _gate(entry: GateEntry) -> dict[str, Any]:
         "run": run,
         "page": run_page(RunRef(suite, run)),
         "when": when(gate.finished or gate.created),
-        "said": _sentence(f"{gate.candidate.name} against {gate.baseline.name}: {gate.reason}"),
+        "said": f"{gate.candidate.name} against {gate.baseline.name}: {gate.reason}",
         "decision": "",
         **_verdict(gate.verdict),
     }
