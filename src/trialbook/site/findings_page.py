@@ -96,6 +96,8 @@ def _page_of_group(view: LedgerView, group: Group) -> Page:
         title=f"Finding {group.id}",
         context={
             **_row(group),
+            "title": group.about.item.rpartition(":")[2]
+            or f"Remark on {group.about.place or 'a change'}",
             "whole": group.about.text,
             "about": _about(view, group),
             "became": [_rule(view, rule) for rule in group.rules],
