@@ -113,21 +113,21 @@ def build_site(
 
 def _site(settings: SiteSettings, sources: Sequence[Source], view: LedgerView) -> dict[str, object]:
     """What every page knows of the site: name, navigation, program."""
-    navigation = [
+    own = [
+        {"label": part.navigation.label, "path": part.navigation.path}
+        for part in SCOPES["site"]
+        if part.navigation is not None and is_shown(part, view)
+    ]
+    brought = [
         {"label": page.navigation, "path": page.path}
         for source in sources
         for page in source.pages
         if page.navigation
     ]
-    navigation += [
-        {"label": part.navigation.label, "path": part.navigation.path}
-        for part in SCOPES["site"]
-        if part.navigation is not None and is_shown(part, view)
-    ]
     return {
         "title": settings.title,
         "description": settings.description,
-        "navigation": navigation,
+        "navigation": [*own, *brought],
         "version": __version__,
     }
 
