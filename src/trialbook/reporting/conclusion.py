@@ -56,6 +56,12 @@ class Conclusion:
     gate: bool
     parts: tuple[Part, ...]
 
+    @property
+    def sentence(self) -> str:
+        """The answer as a sentence of its own; the name of a configuration stays as it is."""
+        named = self.answer.startswith((f"{self.baseline} ", f"{self.candidate} "))
+        return self.answer if named else f"{self.answer[:1].upper()}{self.answer[1:]}"
+
 
 def conclusion_of(reader: Reader, run: RunRef) -> Conclusion:
     """What one run came to; a reader with a cache reads it once.

@@ -77,7 +77,8 @@ def _parts(
             values = _values(plain(before[name]), plain(after[name]))
             details = (*values, *own)
             if details or before[name] != after[name]:
-                yield Change(kind=kind, name=name, how=CHANGED, details=details)
+                other = (f"other files that the {kind} takes part with",)
+                yield Change(kind=kind, name=name, how=CHANGED, details=details or other)
 
 
 def _start(part: LockedTask | LockedConfiguration) -> Iterator[str]:

@@ -65,7 +65,7 @@ def answer_figure(results: RunResults, closed: bool) -> dict[str, Any] | None:  
     told = conclusion(results, closed)
     found = compared(results)
     return {
-        "said": told.answer[:1].upper() + told.answer[1:],
+        "said": told.sentence,
         "verdict": told.verdict,
         "baseline": told.baseline,
         "candidate": told.candidate,

@@ -32,7 +32,7 @@ from trialbook.site.suite_tasks_figure import task_rows
 
 _RUNS = 30
 _GATES = 5
-_DETAILS = 40
+_DETAILS = 12
 
 
 def suite_pages(view: LedgerView, suite: str) -> Iterator[Page]:
@@ -108,7 +108,7 @@ def _answered(known: Sequence[Known]) -> dict[str, Any] | None:
         return None
     brief, concluded = found[0]
     return {
-        "said": concluded.answer,
+        "said": concluded.sentence,
         "verdict": concluded.verdict,
         "needed": concluded.needed,
         "run": brief.run,
