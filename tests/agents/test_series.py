@@ -73,6 +73,8 @@ def series(folder: Path, configurations: dict[str, str]) -> Path:
         files[f"{task}/sessions/{name}.yaml"] = CHECK.format(name=name)
     files[f"{task}/checks.yaml"] = CHECK.format(name="repair")
     (made / task / "brief.md").unlink()
+    suite = made / "suites/real/suite.yaml"
+    suite.write_text(suite.read_text().replace("minutes: 1", "minutes: 4"))
     write_files(made, files)
     git(made, "add", "-A")
     git(made, "commit", "-qm", "sessions")

@@ -139,6 +139,6 @@ def test_answers_are_given_once_and_the_way_comes_last(ledger: Path) -> None:
     form.write_text("answers: [")
     done = trialbook(ledger, "series", "answer", str(form), check=2)
     assert "this is not YAML" in done.stderr
-    arguments = ["--reviewer", "ann", "--rubric", "trajectory", "-o", str(ledger.parent / "way")]
+    arguments = ["--reviewer", "bob", "--rubric", "trajectory", "-o", str(ledger.parent / "way")]
     done = trialbook(ledger, "series", "questions", name, *arguments, check=2)
     assert "has not answered maintainability" in done.stderr

@@ -56,7 +56,8 @@ def test_in_each_project_both_come_out_as_they_were_made(ledger: Path, suite: st
     assert said["continuity/state-declared"] == "yes"
     (why,) = [one for one in reviser["answers"] if one["question"] == "repair/cause-explained"]
     # The cause stands in the body of a commit's message, which is on record.
-    assert any(word in why["hint"] for word in ("Numbers are read whole", "was not opened", "from"))
+    cause = {"export-feature": "logfiles.months went", "rotation-feature": "digits after the point"}
+    assert cause[suite] in why["hint"]
     assert "commit " in why["hint"]
 
 
