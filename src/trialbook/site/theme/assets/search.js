@@ -130,6 +130,7 @@
       make("span", { class: "search-title" }, ...marked(make, entry.title, words)),
       make("span", { class: "search-detail" }, ...marked(make, entry.detail, words)))));
       const kept = found.findIndex((entry) => entry.address === before);
+      list.hidden = !found.length;
       panel.hidden = false;
       input.setAttribute("aria-expanded", String(found.length > 0));
       choose(query === drawn && kept >= 0 ? kept : found.length ? 0 : -1, false);
