@@ -132,9 +132,9 @@ def test_instruction_files_differ_line_by_line_as_far_as_their_texts_are_known()
         {"A.md": ("4", "y"), "C.md": ("5", "y"), "same": ("3", "x")},
     )
     assert [(one["place"], one["how"]) for one in found] == [
-        ("A.md", "differs"),
-        ("B.md", "only here"),
-        ("C.md", "only there"),
+        ("A.md", "both"),
+        ("B.md", "first"),
+        ("C.md", "second"),
     ]
     told = [(line["tone"], line["text"]) for line in found[0]["lines"]]
     assert ("minus", "-b") in told

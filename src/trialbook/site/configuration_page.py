@@ -194,7 +194,7 @@ def _neighbours(view: LedgerView, run: RunRef, name: str) -> list[dict[str, Any]
         {
             "name": other,
             "page": configuration_page(plan.suite, other),
-            **_difference(view, (run, mine), (run, plan.configurations[other])),
+            **_difference(view, (run, plan.configurations[other]), (run, mine)),
         }
         for other in others[:_NEIGHBOURS]
     ]

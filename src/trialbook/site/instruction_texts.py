@@ -91,14 +91,14 @@ def text_differences(
 ) -> list[dict[str, Any]]:
     """Every file that is not the same in two sets, with the lines that differ where both are known.
 
-    ``files`` and ``others`` are `instruction_files` of the two.
+    ``files`` and ``others`` are `instruction_files` of the two; ``how`` says which of them has it.
     """
     found = []
     for place in sorted(files.keys() | others.keys()):
         before, after = files.get(place, ("", ""))[0], others.get(place, ("", ""))[0]
         if before == after:
             continue
-        how = "only here" if not after else "only there" if not before else "differs"
+        how = "first" if not after else "second" if not before else "both"
         mine = one.get(place) if before else b""
         theirs = other.get(place) if after else b""
         lines = None if mine is None or theirs is None else _lines(mine, theirs)

@@ -19,7 +19,7 @@ from trialbook.site.judgement_pages import JUDGEMENT, judgement_page
 from trialbook.site.ledger_view import LedgerView
 from trialbook.site.overview import overview_page
 from trialbook.site.rubric_pages import rubric_pages
-from trialbook.site.run_page import run_pages
+from trialbook.site.run_page import around_run, run_pages, run_pages_key
 from trialbook.site.search import (
     prose_key,
     search_of_findings,
@@ -133,7 +133,7 @@ PER_CONFIGURATION: tuple[Part[ConfigurationRef], ...] = (
     Part("configuration", configuration_pages),
 )
 PER_RUN: tuple[Part[RunRef], ...] = (
-    Part("run", run_pages),
+    Part("run", run_pages, key=run_pages_key, around=around_run),
     Part("csv", _csv),
     Part("search", search_of_run),
 )

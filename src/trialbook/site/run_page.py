@@ -36,6 +36,7 @@ from trialbook.site.figures import (
     matrix_figure,
     when,
 )
+from trialbook.site.judgement_pages import JUDGEMENT
 from trialbook.site.ledger_view import LedgerView
 from trialbook.site.paging import paged
 from trialbook.site.run_numbers import (
@@ -61,10 +62,23 @@ def run_pages(view: LedgerView, run: RunRef) -> Iterator[Page]:
     results = view.results(run)
     summary = results.summary
     closed = view.reader.is_closed(run)
-    yield page_of_run(run, results, summary, closed=closed, worked=view.worked(run))
+    links = [["Judgement", JUDGEMENT]] if results.plan.judgement and view.rubrics else []
+    worked = view.worked(run)
+    yield page_of_run(run, results, summary, closed=closed, worked=worked, links=links)
     yield from schedule_pages(run, results, summary)
     if len(summary.tasks) > _TASKS:
         yield from _matrix_pages(run, results, summary)
+
+
+def run_pages_key(view: LedgerView, run: RunRef) -> object:
+    """What the pages of a run depend on."""
+    return (view.run_key(run), around_run(view, run))
+
+
+def around_run(view: LedgerView, run: RunRef) -> object:
+    """What they depend on outside of its folder: whether there is a page to lead to."""
+    del run
+    return bool(view.rubrics)
 
 
 def page_of_run(
@@ -74,12 +88,17 @@ def page_of_run(
     *,
     closed: bool,
     worked: Sequence[Measured] = (),
+    links: Sequence[Sequence[str]] = (),
 ) -> Page:
-    """The page of one run; ``worked`` says how agents worked in it."""
+    """The page of one run.
+
+    ``worked`` says how agents worked in it, ``links`` are labels and paths of pages beside it.
+    """
     plan = results.plan
     context = {
         **_opening(plan, summary),
         "closed": closed,
+        "links": links,
         "finished": summary.finished,
         "slots": len(summary.cells),
         "answer": answer_figure(results, closed),
@@ -96,15 +115,7 @@ def page_of_run(
         "series": series_rows(run, results),
         "matrix": _matrix(run, results, summary, summary.tasks[:_TASKS]),
         "matrix_more": run_matrix_page(run) if len(summary.tasks) > _TASKS else "",
-        "kinds": kinds_figure(results),
-        "reliability": reliability_figure(results, summary),
-        "costs": costs_figure(results),
-        "plots": {
-            "passes": pass_plot(results),
-            "times": duration_plot(results),
-            "costs": cost_plot(results),
-        },
-        "enforced": enforced_figure(results),
+        **_numbers(results, summary),
         "corrections": run_corrections(run, results),
         "checks": _checks(results),
         "worked": [_worked(one) for one in worked],
@@ -138,6 +149,20 @@ def _opening(plan: Plan, summary: Summary) -> dict[str, Any]:
         "decision": plan.decision,
         "kind": plan.kind,
         "created": when(plan.created),
+    }
+
+
+def _numbers(results: RunResults, summary: Summary) -> dict[str, Any]:
+    return {
+        "kinds": kinds_figure(results),
+        "reliability": reliability_figure(results, summary),
+        "costs": costs_figure(results),
+        "plots": {
+            "passes": pass_plot(results),
+            "times": duration_plot(results),
+            "costs": cost_plot(results),
+        },
+        "enforced": enforced_figure(results),
     }
 
 
