@@ -6,6 +6,8 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from trialbook.grading.python_source import syntax_tree
+
 _QUOTED = re.compile(r"`([^`\n]{3,80})`|\"([^\"\n]{3,80})\"|'([^'\n]{3,80})'")
 _DATE = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 _NUMBER = re.compile(r"(?<![\w.])\d{2,}(?:\.\d+)?(?![\w.])")
@@ -68,7 +70,7 @@ def keyed_lines(
 
 def _of_tests(source: str, names: Sequence[str]) -> Iterator[str]:
     try:
-        tree = ast.parse(source)
+        tree = syntax_tree(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     for function in ast.walk(tree):

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from trialbook.formats.patch_lines import PatchLines
+from trialbook.grading.python_source import syntax_tree
 from trialbook.model.planting import PlantRule, RuleResult, RuleStatus
 
 LEAST_FILES = 8
@@ -155,7 +156,7 @@ def source_of(test: str, files: Mapping[str, str]) -> str:
     text = files.get(module.rpartition(".")[2]) or files.get(module) or ""
     wanted, _, case = name.partition("[")
     try:
-        tree = ast.parse(text)
+        tree = syntax_tree(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
     for node in ast.walk(tree):
@@ -169,7 +170,7 @@ def _inputs(source: str) -> tuple[str, ...]:
     """The constants of a test: with the same ones, it has the same input."""
     body, _, case = source.rpartition("\n[")
     try:
-        tree = ast.parse(body)
+        tree = syntax_tree(body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return (source,)
     found = [repr(one.value) for one in ast.walk(tree) if isinstance(one, ast.Constant)]

@@ -11,6 +11,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from trialbook.formats.patch_lines import PatchLines
+from trialbook.grading.python_source import syntax_tree
 from trialbook.grading.tampering.look import is_test, text_of
 from trialbook.model.paths import path_to_text
 from trialbook.model.series_record import WholeChange
@@ -100,7 +101,7 @@ def _unused(
         if not path.endswith(".py"):
             continue
         try:
-            tree = ast.parse(code[path])
+            tree = syntax_tree(code[path])
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
         for node in ast.walk(tree):

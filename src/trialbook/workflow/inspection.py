@@ -19,7 +19,8 @@ def inspect_change(spec: TrialSpec, found: Findings) -> None:
     """Add to what is known of a trial what its change and its output show.
 
     What was laid in between the sessions of a series is not the agent's, and not looked at.
-    If that cannot be done, it is trouble on our side, and the trial is no valid result.
+    If that cannot be done, it is trouble on our side, and the trial is no valid result: it has no
+    grades then.
     """
     try:
         if found.change is not None:
@@ -35,6 +36,8 @@ def inspect_change(spec: TrialSpec, found: Findings) -> None:
     except Exception as error:  # noqa: BLE001 - an unknown error is never a valid result
         told = f"the change could not be looked at: {type(error).__name__}: {error}"
         found.trouble = found.trouble or told
+        # Grades of a change that was not looked at decide nothing, and must not seem to.
+        found.grades = ()
     if found.sightings is not None:
         found.sightings = list(with_severities(found.sightings, spec.severities))
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from trialbook.grading.python_source import syntax_tree
 from trialbook.grading.tampering.look import Line, Looked
 from trialbook.model.evidence import Sighting
 
@@ -65,7 +66,7 @@ def facts_of(data: bytes | None, path: str) -> Facts | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse(data)
+            tree = syntax_tree(data)
         return _facts(tree, path.rpartition("/")[2])
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
