@@ -3,8 +3,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.recorded import fixed_system
 from tests.site.conftest import build
-from tests.site.grown import SUITE, grown_ledger, name
+from tests.site.grown import BOTH, SUITE, grown_ledger, name, record
+
+from trialbook.model.alarm import AlarmKind
+from trialbook.model.rule import RuleKind
+from trialbook.reporting.findings import findings
+from trialbook.storage.reader import Reader
+from trialbook.workflow.alarming import AlarmRequest, tell_alarm
+from trialbook.workflow.resolving import ResolveRequest, resolve
 
 
 @pytest.fixture(scope="module")
@@ -92,3 +100,33 @@ def test_runs_have_every_trial_in_the_order_planned(grown: Path) -> None:
     text = (grown / f"runs/{SUITE}/{name(0)}/trials.html").read_text()
     assert text.count('<tr>\n      <th scope="row"') == 18
     assert "seed 20261130" in text
+
+
+def pages_of(site: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(site).as_posix(): path.read_bytes()
+        for path in sorted(site.rglob("*"))
+        if path.is_file() and not path.relative_to(site).parts[0].startswith(".")
+    }
+
+
+@pytest.mark.slow
+def test_what_is_kept_is_what_a_new_site_would_have(tmp_path: Path) -> None:
+    root = grown_ledger(tmp_path / "ledger")
+    build(root, tmp_path / "kept")
+    because = "the log shows it"
+    run = name(3)
+    tell_alarm(
+        root,
+        fixed_system(),
+        AlarmRequest(run=run, kind=AlarmKind.REAL, because=because, author="Ann <a@x>"),
+    )
+    for group in findings(Reader.open(root)).groups[1:2]:
+        link = "rubrics/merge/v1.md"
+        wish = ResolveRequest(group=group.id, kind=RuleKind.HOOK, link=link, author="Ann <a@x>")
+        resolve(root, fixed_system(), wish)
+    record(root, 5, BOTH, model="m3")
+    build(root, tmp_path / "kept")
+    build(root, tmp_path / "new")
+    assert pages_of(tmp_path / "kept") == pages_of(tmp_path / "new")
+    assert because in (tmp_path / "kept/gates.html").read_text()
