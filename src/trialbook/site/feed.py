@@ -19,7 +19,7 @@ from trialbook.formats.visible import visible, visible_line
 from trialbook.model.alarm import Alarm
 from trialbook.reporting.brief import RunBrief
 from trialbook.reporting.conclusion import Conclusion, conclusion_of
-from trialbook.reporting.gates import OPEN, GateEntry, gates
+from trialbook.reporting.gates import OPEN, GateEntry
 from trialbook.reporting.gates_said import side_said
 from trialbook.reporting.wording import rate
 from trialbook.site.addresses import FEED, GATES, OVERVIEW, run_page
@@ -65,7 +65,7 @@ def feed_items(view: LedgerView) -> list[Item]:
         brief = view.brief(run)
         if brief.closed:
             found.append(_of_run(brief, conclusion_of(view.reader, run)))
-    for entry in gates(view.reader, view.runs)[::-1][:_ENTRIES]:
+    for entry in view.gates[::-1][:_ENTRIES]:
         if entry.gate.verdict != OPEN:
             found.append(_of_gate(entry))
         found += [_of_alarm(entry, alarm) for alarm in entry.alarms]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from trialbook.api import Page
-from trialbook.reporting.gates import VERDICTS, AlarmRate, GateEntry, alarm_rates, gates
+from trialbook.reporting.gates import VERDICTS, AlarmRate, GateEntry, alarm_rates
 from trialbook.reporting.gates_said import bounds_said, share_said
 from trialbook.site.addresses import GATES, suite_page
 from trialbook.site.gate_figure import gate_row
@@ -17,7 +17,7 @@ from trialbook.site.paging import paged
 
 def gates_pages(view: LedgerView, _: None) -> Iterator[Page]:
     """All gates of the ledger, newest first, on as many pages as they need."""
-    found = gates(view.reader, view.runs)
+    found = view.gates
     rates = [_rate(one) for one in alarm_rates(found)]
     rows = [gate_row(entry) for entry in reversed(found)]
     for part in paged(rows, GATES, "gate"):

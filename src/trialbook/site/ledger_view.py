@@ -19,6 +19,7 @@ from trialbook.registry import Registry
 from trialbook.reporting.brief import RunBrief, brief_of
 from trialbook.reporting.facts_by_outcome import Measured, facts_by_outcome
 from trialbook.reporting.findings import Findings, findings
+from trialbook.reporting.gates import GateEntry, gates
 from trialbook.reporting.results import RunResults, load_results
 from trialbook.reporting.trial_facts import TrialFacts, load_facts
 from trialbook.site.authored_files import digest_of_authored
@@ -151,6 +152,11 @@ class LedgerView:
     def findings(self) -> Findings:
         """What is sent back in the ledger; each run is read once while it stays as it is."""
         return findings(self.reader)
+
+    @cached_property
+    def gates(self) -> Sequence[GateEntry]:
+        """Every gate of the ledger, oldest first; each is worked out once while its runs stay."""
+        return gates(self.reader, self.runs)
 
     # --- what people wrote -----------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from trialbook.api import Page
 from trialbook.model.plan import Plan
 from trialbook.reporting.brief import RunBrief
 from trialbook.reporting.conclusion import conclusion_of
-from trialbook.reporting.gates import GateEntry, gates
+from trialbook.reporting.gates import GateEntry
 from trialbook.reporting.since import Since, last_two, moved_said, since, tally_said
 from trialbook.reporting.wording import listed, number_of, part_said, words
 from trialbook.site.addresses import OVERVIEW, run_page, suite_page, task_page
@@ -48,7 +48,7 @@ class RunEntry:
 def overview_page(view: LedgerView) -> Page:
     """The first page of the site."""
     known = [Known(view.brief(run), conclusion_of(view.reader, run)) for run in view.runs]
-    found = gates(view.reader, view.runs)
+    found = view.gates
     suites = [_suite(view, name, _of(known, name)) for name in view.suites]
     briefs = [one.brief for one in known]
     context = {

@@ -11,7 +11,6 @@ from trialbook.model.suite import Configuration
 from trialbook.reporting.brief import RunBrief
 from trialbook.reporting.comparability import obstacles
 from trialbook.reporting.conclusion import Conclusion, conclusion_of
-from trialbook.reporting.gates import gates
 from trialbook.reporting.protocols import protocol_changes
 from trialbook.reporting.wording import number_of
 from trialbook.site.addresses import (
@@ -39,7 +38,7 @@ def suite_pages(view: LedgerView, suite: str) -> Iterator[Page]:
     """The page of a suite, and where it has more runs than that bears, the list of all of them."""
     runs = view.runs_of(suite)
     known = [(view.brief(run), conclusion_of(view.reader, run)) for run in runs]
-    found = gates(view.reader, runs)
+    found = [entry for entry in view.gates if entry.gate.suite == suite]
     authored = view.authored(suite)
     locks = [stored.lock for stored in view.locks(suite)]
     newest = view.plan(runs[-1]) if runs else None
