@@ -97,3 +97,12 @@ def test_no_markdown_makes_an_attribute_that_acts(source: str) -> None:
     html = markdown(source)
     assert "<script" not in html
     assert " on" not in html or "onerror" not in html
+
+
+def test_tables_of_markdown_scroll_in_a_box_and_have_no_styles_of_their_own() -> None:
+    html = markdown("| a | b |\n| ---: | :---: |\n| 1 | 2 |\n")
+    assert 'style="' not in html
+    assert '<th class="align-right">a</th>' in html
+    assert '<td class="align-center">2</td>' in html
+    assert html.startswith('<div class="scroll" role="region"')
+    assert html.endswith("</table>\n</div>\n")

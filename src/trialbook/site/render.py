@@ -209,6 +209,8 @@ def _template_problem(page: Page, error: TemplateError) -> UserError:
 
 # --- Markdown ------------------------------------------------------------------------------------
 
+_TABLE_BOX = '<div class="scroll" role="region" aria-label="Table" tabindex="0">\n'
+
 
 class _Markdown(MarkdownIt):
     """Markdown that links to the web and inside the site, and nowhere else."""
@@ -222,6 +224,8 @@ def _markdown() -> MarkdownIt:
     markdown = _Markdown("commonmark", {"html": False})
     markdown.enable(["table", "strikethrough"])
     markdown.core.ruler.push("site", _finish)
+    markdown.add_render_rule("table_open", lambda *_: f"{_TABLE_BOX}<table>\n")
+    markdown.add_render_rule("table_close", lambda *_: "</table>\n</div>\n")
     return markdown
 
 
@@ -242,8 +246,9 @@ def _finish(state: StateCore) -> None:
     for index, token in enumerate(state.tokens):
         if token.type == "heading_open":
             token.attrSet("id", slug(state.tokens[index + 1].content, used))
-        elif token.type == "table_open":
-            token.attrJoin("class", "prose-table")
+        elif token.type in ("th_open", "td_open") and (style := token.attrs.pop("style", "")):
+            # The pages' policy takes no styles but those of the sheets.
+            token.attrJoin("class", f"align-{str(style).rpartition(':')[2]}")
         for child in token.children or ():
             _CHILDREN.get(child.type, _nothing)(child)
 

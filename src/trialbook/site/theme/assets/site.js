@@ -158,7 +158,7 @@
       } else if (!box.contains(document.activeElement)) box.removeAttribute("tabindex");
       box.classList.toggle("overflows", over && box.classList.contains("scroll"));
     };
-    const found = all(".scroll, pre.text, pre.commands, .prose-table, .prose pre");
+    const found = all(".scroll, pre.text, pre.commands, .prose pre");
     const watch = new ResizeObserver((entries) => entries.forEach((entry) => look(entry.target)));
     found.forEach((box) => watch.observe(box));
   }
@@ -266,7 +266,7 @@
     const list = make("dl", { class: "facts" });
     const off = make("input", { type: "checkbox", onchange: () => memory.set("trialbook-keys", off.checked ? "off" : "") });
     off.checked = memory.get("trialbook-keys") === "off";
-    const close = make("button", { type: "button", class: "button", autofocus: true, onclick: () => box.close() }, "Close");
+    const close = make("button", { type: "button", class: "button", onclick: () => box.close() }, "Close");
     const box = make("dialog", { "aria-labelledby": "keys-title" },
       make("h2", { id: "keys-title" }, "Keys"), list,
       make("p", {}, make("label", {}, off, " No single keys, but for this list")), close);
@@ -276,6 +276,7 @@
       list.replaceChildren(...[...keys].map(([key, { label }]) =>
         make("div", {}, make("dt", {}, make("kbd", {}, key)), make("dd", {}, label))));
       box.showModal();
+      close.focus();
     };
     onKey("?", "this list", show);
     document.getElementById("tools").append(make("button", {
