@@ -8,10 +8,10 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 TRIALBOOK := $(BIN)/trialbook
 
 .DEFAULT_GOAL := help
-.PHONY: help test-exhaustive eval gate judge resume check-suite lock-suite status site serve test clients real-agents test-clients test-all benchmark lint fmt types architecture docs ci clean
+.PHONY: help test-exhaustive eval gate judge resume check-suite lock-suite status site serve test clients real-agents test-clients test-all benchmark reference-ledger lint fmt types architecture docs ci clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
 
 .venv/run: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -81,6 +81,9 @@ benchmark: .venv/dev ## measure against plain git and write the figures into the
 	$(BIN)/python -m benchmarks.simulations --write
 	$(BIN)/python -m benchmarks.sandboxes --write
 	$(BIN)/python -m benchmarks.startup --write
+
+reference-ledger: .venv/dev clients ## make the shipped runs anew, in a clone: make reference-ledger TO=FOLDER
+	$(BIN)/python -m reference $(TO) $(ARGS)
 
 lint: .venv/dev ## style, by ruff
 	$(BIN)/ruff check .
