@@ -27,7 +27,7 @@ from trialbook.site.ledger_view import LedgerView
 from trialbook.site.overview import RunEntry, run_figure
 from trialbook.site.paging import paged
 from trialbook.site.suite_next import next_steps
-from trialbook.site.suite_tasks_figure import task_rows
+from trialbook.site.suite_tasks_figure import task_table
 
 _RUNS = 30
 _GATES = 5
@@ -53,7 +53,7 @@ def suite_pages(view: LedgerView, suite: str) -> Iterator[Page]:
         "answered": _answered(known),
         "history": history_plot([brief for brief, _ in known]),
         "next": next_steps(view, suite, known, found),
-        "tasks": task_rows(view, suite, locks),
+        "tasks": task_table(view, suite, locks),
         "configurations": _configurations(view, suite, known),
         "runs": [
             run_figure(_entry(view, brief)) for brief in reversed(view.briefs(suite)[-_RUNS:])

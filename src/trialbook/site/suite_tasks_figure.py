@@ -17,11 +17,15 @@ from trialbook.site.ledger_view import LedgerView
 from trialbook.storage.reader import RunRef
 from trialbook.storage.rows import TrialRow
 
-_CELLS = 24
+_CELLS = 12
+_COLUMNS = 6
 
 
-def task_rows(view: LedgerView, suite: str, locks: Sequence[Lock]) -> list[dict[str, Any]]:
-    """Every task of the suite, those of older versions marked as gone."""
+def task_table(view: LedgerView, suite: str, locks: Sequence[Lock]) -> dict[str, Any]:
+    """Every task of the suite, those of older versions marked as gone.
+
+    ``columns`` are the configurations of the newest runs, each a column of marks.
+    """
     authored = view.authored(suite)
     runs = view.runs_of(suite)
     declared = _declared(authored, [view.plan(run) for run in runs[-1:]])
@@ -44,7 +48,9 @@ def task_rows(view: LedgerView, suite: str, locks: Sequence[Lock]) -> list[dict[
                 "last": _last(seen),
             }
         )
-    return found
+    ran = {name for row in found if row["last"] for name in row["last"]["groups"]}
+    columns = [one.configuration for one in view.configurations(suite) if one.configuration in ran]
+    return {"rows": found, "columns": columns[:_COLUMNS], "hidden": columns[_COLUMNS:]}
 
 
 _UNKNOWN = {"category": "", "split": "", "contamination": "", "graders": "", "chips": []}
@@ -149,14 +155,16 @@ def _last(seen: _Tried) -> dict[str, Any] | None:
     if seen.run is None:
         return None
     last = {row.slot: row for row in seen.rows}
-    groups: dict[str, list[dict[str, Any]]] = {}
-    for row in list(last.values())[:_CELLS]:
-        groups.setdefault(row.configuration, []).append(row_cell(seen.run, row))
+    by_name: dict[str, list[TrialRow]] = {}
+    for row in last.values():
+        by_name.setdefault(row.configuration, []).append(row)
     return {
         "run": seen.run.run,
         "page": run_page(seen.run),
-        "groups": [{"configuration": name, "cells": cells} for name, cells in groups.items()],
-        "hidden": max(0, len(last) - _CELLS),
+        "groups": {
+            name: [row_cell(seen.run, row) for row in own[:_CELLS]] for name, own in by_name.items()
+        },
+        "more": {name: len(own) - _CELLS for name, own in by_name.items() if len(own) > _CELLS},
     }
 
 
