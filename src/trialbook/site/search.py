@@ -15,7 +15,11 @@ from trialbook.formats.visible import visible
 from trialbook.reporting.brief import RunBrief
 from trialbook.reporting.wording import rate, words
 from trialbook.site.addresses import (
+    FINDINGS,
+    GATES,
     GLOSSARY,
+    OVERVIEW,
+    RUBRICS,
     SEARCH,
     configuration_page,
     rubric_page,
@@ -116,6 +120,13 @@ def _run_files(view: LedgerView, run: RunRef) -> list[str]:
 
 
 def _of_ledger(view: LedgerView) -> Iterator[Found]:
+    yield "Page", "Results", "Suites, latest decisions, newest runs", OVERVIEW
+    yield "Page", "Glossary", "What the words mean", GLOSSARY
+    if view.runs:
+        yield "Page", "Gates", "Every gate, and how often they were false alarms", GATES
+        yield "Page", "Findings and rules", "What is sent back again and again", FINDINGS
+    if view.rubrics:
+        yield "Page", "Rubrics", "Questions that need judgement", RUBRICS
     for suite in view.suites:
         yield from _of_suite(view, suite)
     for rubric in view.rubrics:

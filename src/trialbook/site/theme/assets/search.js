@@ -4,7 +4,7 @@
 (() => {
   const base = new URL("../", document.currentScript.src);
   const SHOWN = 40;
-  const WEIGHT = { Suite: 9, Task: 8, Configuration: 7, Run: 6, Finding: 5, Rubric: 5, Page: 4, Word: 4, Docs: 3, Section: 1, Trial: 0 };
+  const WEIGHT = { Suite: 9, Task: 8, Configuration: 7, Run: 6, Finding: 5, Rubric: 5, Page: 7, Word: 4, Docs: 3, Section: 1, Trial: 0 };
 
   const entries = []; // { kind, title, detail, address, text }
   let waiting = 0; // Files that are still to come.
