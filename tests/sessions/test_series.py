@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import git, trialbook
-from tests.sessions.world import Ran, make_ledger, ran, short_ledger
+from tests.sessions.world import TASK, Ran, make_ledger, ran, short_ledger
 
 
 @pytest.fixture(scope="module")
@@ -212,3 +212,29 @@ def test_trouble_of_ours_in_a_later_session_is_no_result(tmp_path: Path) -> None
     assert "files that are not there" in found.record["reason"]
     assert found.outcomes == ["accepted"]
     assert found.text("sessions/1/change.patch")
+
+
+@pytest.mark.slow
+def test_trouble_after_grading_is_no_result_and_has_no_grades(tmp_path: Path) -> None:
+    task = "suites/story/tasks/table"
+    # What the look back over the series needs is gone when the graders are done.
+    patch = tmp_path / "ledger" / task / "private/plant/merge.patch"
+    graders = (
+        "graders:\n  - acceptance: {run: pytest, tests: private/final, expect: private/core.json}\n"
+    )
+    test = f"import pathlib\n\n\ndef test_joined():\n    pathlib.Path({str(patch)!r}).unlink()\n"
+    ledger = make_ledger(
+        tmp_path / "ledger",
+        {
+            f"{task}/task.yaml": TASK.replace("graders:\n", graders),
+            f"{task}/private/final/test_core.py": test,
+        },
+    )
+    plant = patch.read_text()
+    trialbook(ledger, "eval", "story", "--sandbox", "none", check=None)
+    patch.write_text(plant)
+    found = ran(ledger)
+    assert found.record["outcome"] == "environment_failure"
+    assert "merge.patch" in found.record["reason"]
+    assert found.record["grades"] == []
+    assert "nothing is wrong" in trialbook(ledger, "verify").stdout

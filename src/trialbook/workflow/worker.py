@@ -70,6 +70,8 @@ class TrialWorker:
         """Do one trial and give its record and files."""
         found = self._runner.findings(spec, self._progress(spec))
         inspect_change(spec, found)
+        if found.trouble is not None:
+            found.grades = ()  # Trouble came after them: the trial is no result, whatever they say.
         outcome, reason, anyway = self._outcome(spec, found)
         return self._bundle(spec, found, outcome, reason, graded_anyway=anyway)
 
