@@ -26,6 +26,7 @@ from trialbook.api import (
 )
 from trialbook.errors import TrialbookError
 from trialbook.formats.records import from_json, to_json
+from trialbook.grading.places import places_of, without_places
 from trialbook.grading.tree_view import StoredTree
 from trialbook.model.grader_use import GraderUse
 from trialbook.model.suite import Limits, Network, Task
@@ -189,7 +190,8 @@ def _grade(
         version = str(grader.version)
         with evidence() as given:
             said = grader.grade(given, use.parameters)
-        return _sound(said, use.grader)
+            places = places_of(given)
+        return without_places(_sound(said, use.grader), places)
     except TrialbookError as error:
         text = f"{error}; {error.hint}" if error.hint else str(error)
         return _failed(use.grader, version, text, "")
