@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from tests.recorded import HOSTILE_PATCH, PATCH
 
 from trialbook.formats.diff import FileDiff, parse_diff
-from trialbook.site.diff_figure import diff_figure, readable
 
 
 def lines(file: FileDiff) -> list[tuple[str, int | None, int | None, str]]:
@@ -110,35 +109,3 @@ def test_a_change_of_mode_alone_is_a_change(tmp_path: Path) -> None:
 def test_any_bytes_parse_without_an_error(data: bytes) -> None:
     parse_diff(data)
     parse_diff(b"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,3 +1,9 @@\n" + data)
-
-
-def test_big_files_fold_and_what_a_page_cannot_hold_is_counted() -> None:
-    body = b"".join(b"+%d\n" % number for number in range(7000))
-    patch = (
-        b"diff --git a/big b/big\nnew file mode 100644\n--- /dev/null\n+++ b/big\n"
-        b"@@ -0,0 +1,7000 @@\n" + body + PATCH
-    )
-    big, small = diff_figure(parse_diff(patch), 0)["files"]
-    assert big["fold"]
-    assert len(big["lines"]) == 6000
-    assert big["hidden"] == 1001
-    assert small["lines"] == []
-    assert small["hidden"] > 0
-
-
-def test_a_very_long_line_is_cut_and_says_so() -> None:
-    patch = b"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -0,0 +1 @@\n+" + b"a" * 5000 + b"\n"
-    [file] = diff_figure(parse_diff(patch), 0)["files"]
-    assert file["lines"][1]["text"].endswith("[3000 more characters]")
-
-
-def test_a_patch_beyond_all_measure_is_cut_at_a_line_end_and_counted() -> None:
-    many = b"".join(b"diff --git a/%d b/%d\nnew file mode 100644\n" % (n, n) for n in range(1000))
-    figure = diff_figure(parse_diff(many), 5_000_000)
-    assert len(figure["files"]) == 300
-    assert figure["hidden"] == 700
-    assert figure["unread"] == "5.0 MB"
-    huge = b"+line\n" * 1_000_000
-    assert readable(huge).endswith(b"\n")
-    assert len(readable(huge)) <= 4_000_000
-    assert readable(PATCH) == PATCH

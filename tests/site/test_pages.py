@@ -11,7 +11,8 @@ from trialbook.model.plan import Plan
 from trialbook.model.trial import TrialBundle
 from trialbook.reporting.trial_facts import trial_facts
 from trialbook.site.run_page import page_of_run
-from trialbook.site.trial_page import TrialFiles, page_of_trial
+from trialbook.site.trial.files import TrialFiles, trajectories_of
+from trialbook.site.trial.page import pages_of_trial
 from trialbook.storage.reader import RunRef
 
 Recorded = tuple[Plan, list[TrialBundle]]
@@ -34,10 +35,11 @@ def trial_context(recorded: Recorded, path: str) -> Mapping[str, Any]:
         facts=trial_facts(bundle.record, trajectories, bundle.files.get("change.patch")),
         grades=results.grades[path],
         patch=bundle.files.get("change.patch"),
+        trajectories=trajectories_of(bundle.files),
         texts={n: d for n, d in bundle.files.items() if n.endswith((".txt", ".md"))},
     )
     ref = RunRef(plan.suite, plan.run)
-    return page_of_trial(ref, results.summary, files).context
+    return next(pages_of_trial(ref, results.summary, files)).context
 
 
 def test_a_run_shows_both_views_of_each_configuration() -> None:
@@ -77,15 +79,15 @@ def test_checks_that_somebody_failed_stand_apart() -> None:
 def test_a_finding_leads_to_its_line_in_the_change() -> None:
     context = trial_context(drift_run(), "create-user/candidate/r1")
     [finding] = context["grades"][0]["checks"][0]["evidence"]
-    assert finding["anchor"] == "f1n3"
+    assert finding["target"].endswith("/create-user/candidate/r1.html#f1n3")
     [file] = context["diff"]["files"]
-    assert "f1n3" in {line["anchor"] for line in file["lines"]}
+    assert 'id="f1n3"' in file["rows"]
 
 
 def test_a_finding_elsewhere_leads_to_the_file_or_nowhere() -> None:
     context = trial_context(hostile_run(), "task/evil/r1")
     evidence = context["grades"][0]["checks"][0]["evidence"]
-    assert [finding["anchor"] for finding in evidence] == ["", "f1n2"]
+    assert [finding["target"].partition("#")[2] for finding in evidence] == ["", "f1n2"]
 
 
 def test_a_trial_says_how_its_agent_worked_where_that_is_on_record() -> None:

@@ -115,6 +115,23 @@ def trial_page(run: RunRef, trial: str) -> str:
     return f"{run_folder(run)}/{'/'.join(parts)}.html"
 
 
+def change_page(run: RunRef, trial: str, number: int) -> str:
+    """A page of a trial's change, from 2 on; the first one is the trial's own."""
+    return f"{trial_page(run, trial).removesuffix('.html')}.change-{number}.html"
+
+
+def trajectory_page(run: RunRef, trial: str, session: int = 1, attempt: int = 1) -> str:
+    """The first page of what an agent did in an attempt."""
+    name = "" if session == attempt == 1 else f"-{session}-{attempt}"
+    return f"{trial_page(run, trial).removesuffix('.html')}.trajectory{name}.html"
+
+
+def text_page(run: RunRef, trial: str, path: str) -> str:
+    """The first page of a text file of a trial, by its path in the trial's folder."""
+    parts = [segment(part) for part in path.split("/")]
+    return f"{trial_page(run, trial).removesuffix('.html')}/{'/'.join(parts)}.html"
+
+
 def word_anchor(word: str) -> str:
     """The id of a word on the glossary's page; templates make the same of it."""
     return "w-" + word.lower().replace(" ", "-")

@@ -53,6 +53,7 @@ class LedgerView:
         self.registry = registry
         self._results: dict[RunRef, RunResults] = {}
         self._rows: dict[RunRef, Sequence[TrialRow]] = {}
+        self._by_task: dict[RunRef, dict[str, list[TrialRow]]] = {}
         self._briefs: dict[RunRef, RunBrief] = {}
         self._facts: dict[tuple[RunRef, str], TrialFacts] = {}
         self._suites: dict[str, tuple[Suite | None, tuple[Problem, ...]]] = {}
@@ -114,6 +115,15 @@ class LedgerView:
         if run not in self._rows:
             self._rows[run] = rows(self.reader, run)
         return self._rows[run]
+
+    def rows_of_task(self, run: RunRef, task: str) -> Sequence[TrialRow]:
+        """The same, of one task."""
+        if run not in self._by_task:
+            by_task: dict[str, list[TrialRow]] = {}
+            for row in self.rows(run):
+                by_task.setdefault(row.task, []).append(row)
+            self._by_task[run] = by_task
+        return self._by_task[run].get(task, ())
 
     def all_rows(self, suite: str | None = None) -> Iterator[tuple[RunRef, TrialRow]]:
         """The rows of all runs, or of those of a suite, in the order of time."""

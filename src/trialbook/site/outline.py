@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trialbook.model.runfiles import session_patch
 from trialbook.reporting.results import results_csv
 from trialbook.site.addresses import FINDINGS, GATES, GLOSSARY, RUBRICS, run_folder
 from trialbook.site.configuration_page import configuration_pages
@@ -27,7 +26,8 @@ from trialbook.site.search import (
     search_of_site,
 )
 from trialbook.site.suite_page import suite_pages
-from trialbook.site.trial_page import TrialFiles, page_of_trial, shown_as_text
+from trialbook.site.task.page import task_pages
+from trialbook.site.trial.page import trial_pages
 from trialbook.site.units import ConfigurationRef, Entry, File, Made, Part, TaskRef, TrialRef
 from trialbook.storage.reader import RunRef
 
@@ -58,32 +58,6 @@ def _csv(view: LedgerView, run: RunRef) -> Iterator[Made]:
     results = view.results(run)
     data = results_csv(results.plan, results.standings.values())
     yield File(f"{run_folder(run)}/results.csv", data)
-
-
-def _trial(view: LedgerView, ref: TrialRef) -> Iterator[Made]:
-    run, path = ref
-    reader, results = view.reader, view.results(run)
-    standing = results.standings[path]
-    trial = standing.trial
-    files = TrialFiles(
-        trial=trial,
-        grades=results.grades.get(path, ()),
-        patch=reader.file(run, f"{path}/change.patch"),
-        texts={
-            name: reader.file(run, f"{path}/{name}") or b""
-            for name in reader.files(run, path)
-            if shown_as_text(name)
-        },
-        standing=standing,
-        regrades=results.regrades,
-        facts=view.facts(ref),
-        series=results.series.get(path),
-        session_patches={
-            one.session: reader.file(run, f"{path}/{session_patch(one.session)}") or b""
-            for one in trial.sessions
-        },
-    )
-    yield page_of_trial(run, results.summary, files)
 
 
 PER_SITE: tuple[Part[None], ...] = (
@@ -128,7 +102,7 @@ PER_SUITE: tuple[Part[str], ...] = (
         key=lambda view, suite: (view.suite_key(suite), view.alarms_key),
     ),
 )
-PER_TASK: tuple[Part[TaskRef], ...] = ()
+PER_TASK: tuple[Part[TaskRef], ...] = (Part("task", task_pages),)
 PER_CONFIGURATION: tuple[Part[ConfigurationRef], ...] = (
     Part("configuration", configuration_pages),
 )
@@ -137,4 +111,4 @@ PER_RUN: tuple[Part[RunRef], ...] = (
     Part("csv", _csv),
     Part("search", search_of_run),
 )
-PER_TRIAL: tuple[Part[TrialRef], ...] = (Part("trial", _trial),)
+PER_TRIAL: tuple[Part[TrialRef], ...] = (Part("trial", trial_pages),)

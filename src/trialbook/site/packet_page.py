@@ -14,10 +14,11 @@ from trialbook.api import Page
 from trialbook.formats.records import plain
 from trialbook.model.rubric import Rubric
 from trialbook.review.packet import Material
-from trialbook.site.diff_figure import diff_figure
+from trialbook.site.diff.figure import Change
 from trialbook.site.render import Renderer
 
 _NOWHERE = Path("/dev/null/no-overrides")
+_ROOM = (6_000, 300)
 _SHEETS = ("style", "diff", "trial")
 _ANSWERS = {True: "yes", False: "no", None: "unknown"}
 
@@ -35,7 +36,7 @@ def packet_page(packet: str, material: Material, rubric: Rubric) -> bytes:
         "style_source": Markup(f"'sha256-{digest}'"),  # noqa: S704 - made here
         "packet": packet,
         "brief": material.brief,
-        "diff": diff_figure(material.files, 0),
+        "diff": Change(material.files, room=_ROOM).figure(),
         "insertions": sum(file.insertions for file in material.files),
         "deletions": sum(file.deletions for file in material.files),
         "checks": [

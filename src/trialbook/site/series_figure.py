@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from trialbook.formats.diff import parse_diff
 from trialbook.formats.records import plain
 from trialbook.reporting.results import RunResults
 from trialbook.reporting.series import SeriesView
@@ -13,10 +12,12 @@ from trialbook.reporting.series_said import SessionSaid, series_said
 from trialbook.reporting.series_table import TIE, series_table
 from trialbook.reporting.wording import tone
 from trialbook.site.addresses import trial_page
-from trialbook.site.diff_figure import diff_figure, readable
+from trialbook.site.diff.figure import Change
 from trialbook.storage.reader import RunRef
 
 _LEFT_OUT = "quiet"
+_ROOM = (1_500, 120)
+"""How many lines and files of the change of one session a page shows."""
 
 
 def series_figure(view: SeriesView | None, patches: Mapping[int, bytes]) -> dict[str, Any] | None:
@@ -57,7 +58,6 @@ def series_rows(run: RunRef, results: RunResults) -> dict[str, Any] | None:
 
 
 def _session(one: SessionSaid, colour: str, patch: bytes) -> dict[str, Any]:
-    read = readable(patch)
     states: dict[str, list[dict[str, Any]]] = {}
     for thing in one.handed:
         states.setdefault(thing.state, []).append(plain(thing))
@@ -65,6 +65,6 @@ def _session(one: SessionSaid, colour: str, patch: bytes) -> dict[str, Any]:
         **plain(one),
         "tone": colour,
         "states": [{"state": state, "things": things} for state, things in sorted(states.items())],
-        "diff": diff_figure(parse_diff(read), len(patch) - len(read), f"s{one.number}"),
+        "diff": Change.read(patch, prefix=f"s{one.number}", room=_ROOM).figure(),
         "size": len(patch),
     }

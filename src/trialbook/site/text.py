@@ -32,5 +32,10 @@ def excerpt(data: bytes, *, head: int, tail: int) -> Excerpt:
     return Excerpt(head=_text(first), tail=_text(last), hidden=hidden, bytes=len(data))
 
 
+def plain_text(text: str) -> str:
+    """A text as a log should read: styles removed, line ends made plain."""
+    return unstyled(text)
+
+
 def _text(data: bytes) -> str:
     return unstyled(decode(data))

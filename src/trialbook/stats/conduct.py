@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -108,16 +108,16 @@ def conduct(trajectory: Trajectory, changed: Collection[str] | None = None) -> C
         changed: The paths that the change has, relative to the workspace; None if not known.
     """
     events = trajectory.events
-    commands = [one for one in events if one.kind is EventKind.COMMAND and _words(one)]
+    commands = [one for one in events if one.kind is EventKind.COMMAND and command_of(one)]
     done = [one for one in commands if not one.denied]
-    texts = [_words(one) for one in done]
+    texts = [command_of(one) for one in done]
     distinct = len(set(texts))
     failing, command = _failing_run(events)
     reads, rereads, most = _reads(events)
-    edits = [one for one in events if _is_edit(one)]
-    shell = [one for one in done if writes_files(_words(one))]
-    risky = [(one, found) for one in commands if (found := risks(_words(one)))]
-    places = [place for place, one in enumerate(events) if _is_edit(one) or _edits_by_shell(one)]
+    edits = [one for one in events if is_edit(one)]
+    shell = [one for one in done if writes_files(command_of(one))]
+    risky = [(one, found) for one in commands if (found := risks(command_of(one)))]
+    places = [place for place, one in enumerate(events) if is_edit(one) or _edits_by_shell(one)]
     last = _last_useful(events, places, changed)
     return Conduct(
         events=len(events) + max(0, trajectory.omitted_events),
@@ -145,59 +145,82 @@ def conduct(trajectory: Trajectory, changed: Collection[str] | None = None) -> C
     )
 
 
-def _words(event: Event) -> str:
+def command_of(event: Event) -> str:
+    """The words of a command; empty where there are none."""
     return (event.command or "").strip()
 
 
-def _is_edit(event: Event) -> bool:
+def is_edit(event: Event) -> bool:
+    """Whether a tool changed a file, as far as is known."""
     return event.kind is EventKind.WRITE and not event.denied and event.ok is not False
 
 
 def _edits_by_shell(event: Event) -> bool:
-    return event.kind is EventKind.COMMAND and not event.denied and writes_files(_words(event))
+    return event.kind is EventKind.COMMAND and not event.denied and writes_files(command_of(event))
 
 
-def _failed(event: Event) -> bool | None:
+def failed(event: Event) -> bool | None:
+    """Whether it ended badly; None if that is not known."""
     if event.exit_code is not None:
         return event.exit_code != 0
     return None if event.ok is None else not event.ok
 
 
-def _failing_run(events: Iterable[Event]) -> tuple[int | None, str | None]:
-    """Length and words of the longest run; per agent, since sub-agents work side by side."""
+def _failing_run(events: Sequence[Event]) -> tuple[int | None, str | None]:
+    """Length and words of the longest run."""
+    best, words = 0, None
+    for place, count in failing_commands(events):
+        if count > best:
+            best, words = count, command_of(events[place])[:_LONGEST_SHOWN]
+    known = any(
+        one.kind is EventKind.COMMAND
+        and not one.denied
+        and command_of(one)
+        and failed(one) is not None
+        for one in events
+    )
+    return (best, words) if known else (None, None)
+
+
+def failing_commands(events: Iterable[Event]) -> Iterator[tuple[int, int]]:
+    """The place of each command, with how often it has failed in a row by now, no edit between.
+
+    Per agent, since sub-agents work side by side.
+    """
     runs: dict[str | None, tuple[str, int]] = {}
-    best, words, known = 0, None, False
-    for event in events:
-        if _is_edit(event):
+    for place, event in enumerate(events):
+        if is_edit(event):
             # Whoever edits may change what the others' commands come to.
             runs.clear()
-        if event.kind is not EventKind.COMMAND or event.denied or not _words(event):
+        if event.kind is not EventKind.COMMAND or event.denied or not command_of(event):
             continue
-        failed = _failed(event)
-        known = known or failed is not None
         before, count = runs.get(event.agent, ("", 0))
-        count = 0 if not failed else count + 1 if before == _words(event) else 1
-        runs[event.agent] = (_words(event), count)
-        if count > best:
-            best, words = count, _words(event)[:_LONGEST_SHOWN]
-    return (best, words) if known else (None, None)
+        again = count + 1 if before == command_of(event) else 1
+        count = again if failed(event) else 0
+        runs[event.agent] = (command_of(event), count)
+        yield place, count
 
 
 def _reads(events: Iterable[Event]) -> tuple[int, int, int]:
     """All reads of files, those of an unchanged part again, and the most reads of one part."""
+    counts = [count for _, count in reads_of_parts(events)]
+    return len(counts), sum(count > 1 for count in counts), max(counts, default=0)
+
+
+def reads_of_parts(events: Iterable[Event]) -> Iterator[tuple[int, int]]:
+    """The place of each read, with how often that part was read by now, unchanged; 0: not known."""
     last: dict[str, tuple[int, str | None, int]] = {}
     edited: dict[str, int] = {}
-    reads = again = most = 0
     commands = -1
     for place, event in enumerate(events):
         if event.kind is EventKind.COMMAND and not event.denied:
             commands = place
-        if _is_edit(event):
+        if is_edit(event):
             edited[event.path or ""] = place
         if event.kind is not EventKind.READ or event.denied or event.ok is False:
             continue
-        reads += 1
         if not event.path:
+            yield place, 0
             continue
         key = f"{event.agent}\0{event.path}\0{event.arguments}"
         before, output, count = last.get(key, (-1, None, 0))
@@ -207,20 +230,32 @@ def _reads(events: Iterable[Event]) -> tuple[int, int, int]:
         else:
             same = untouched and commands < before
         count = count + 1 if same else 1
-        again += same
-        most = max(most, count)
+        yield place, count
         last[key] = (place, event.output, count)
-    return reads, again, most
+
+
+class Followed:
+    """The files that were edited so far, event by event."""
+
+    def __init__(self) -> None:
+        self.edits = Edits()
+
+    def takes_back(self, event: Event) -> bool:
+        """Take in an event; whether a file went back to an earlier state by it."""
+        before = self.edits.reverted
+        if is_edit(event):
+            self.edits.edit(event)
+        elif event.kind is EventKind.COMMAND and not event.denied and failed(event) is not True:
+            for path in restored_paths(command_of(event)):
+                self.edits.restore(path)
+        return self.edits.reverted > before
 
 
 def _reverted(events: Iterable[Event], count: int) -> int | None:
-    edits = Edits()
+    followed = Followed()
     for event in events:
-        if _is_edit(event):
-            edits.edit(event)
-        elif event.kind is EventKind.COMMAND and not event.denied and _failed(event) is not True:
-            for path in restored_paths(_words(event)):
-                edits.restore(path)
+        followed.takes_back(event)
+    edits = followed.edits
     return None if count and edits.unread == count else edits.reverted
 
 
@@ -305,7 +340,7 @@ def _risky(event: Event, found: tuple[str, ...]) -> RiskyCommand:
     return RiskyCommand(
         event=event.number,
         risks=found,
-        command=_words(event)[:_LONGEST_SHOWN],
+        command=command_of(event)[:_LONGEST_SHOWN],
         denied=event.denied,
     )
 
@@ -313,21 +348,21 @@ def _risky(event: Event, found: tuple[str, ...]) -> RiskyCommand:
 def _last_tests(events: Sequence[Event], places: Sequence[int]) -> TestRun | None:
     for place in range(len(events) - 1, -1, -1):
         event = events[place]
-        if event.kind is EventKind.COMMAND and not event.denied and runs_tests(_words(event)):
+        if event.kind is EventKind.COMMAND and not event.denied and runs_tests(command_of(event)):
             return TestRun(
                 event=event.number,
-                command=_words(event)[:_LONGEST_SHOWN],
-                passed=_passed(event),
+                command=command_of(event)[:_LONGEST_SHOWN],
+                passed=passed(event),
                 edited_since=bool(places) and places[-1] > place,
             )
     return None
 
 
-def _passed(event: Event) -> bool | None:
+def passed(event: Event) -> bool | None:
     """Whether tests passed: by the command's end where that is theirs, else by their last lines."""
-    failed = _failed(event)
-    if failed is not None and ends_in_tests(_words(event)):
-        return not failed
+    bad = failed(event)
+    if bad is not None and ends_in_tests(command_of(event)):
+        return not bad
     said = (event.output or "")[-_LAST_WORDS:]
     if _SOME_FAILED.search(said):
         return False
