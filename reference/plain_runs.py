@@ -23,7 +23,9 @@ def instructions_once_more(clone: Clone) -> None:
     about = "the same once more; one trial has a correction, which says that it is made up"
     (run,) = clone.add(about, "eval", DRIFT, "--seed", "second")
     about = "a gate that fails: the line changes what comes out"
-    clone.add(about, "gate", DRIFT, status=1)
+    (gate,) = clone.add(about, "gate", DRIFT, status=1)
+    because = "the recordings were written to miss what the line argues against"
+    clone.trialbook("alarm", gate, "real", "--because", because)
     reason = "an example of a correction, made by the command that made this ledger"
     added = ("--intervention", "clarification:1", "--note", _NOTE)
     clone.trialbook("amend", f"{run}/invitation-docs/baseline/r2", "--reason", reason, *added)
@@ -34,7 +36,9 @@ def hooks(clone: Clone) -> None:
     clone.add("a hook and two broken ones, each asked four times", "eval", HOOKS, "--seed", "hooks")
     for broken in ("refuses-all", "refuses-none"):
         names = ("--baseline", "current", "--candidate", broken)
-        clone.add(f"a gate that fails: `{broken}` is broken", "gate", HOOKS, *names, status=1)
+        about = f"a gate that fails: `{broken}` is broken"
+        (run,) = clone.add(about, "gate", HOOKS, *names, status=1)
+        clone.trialbook("alarm", run, "real", "--because", "the hook was broken on purpose")
 
 
 def ways_out(clone: Clone) -> None:
