@@ -8,6 +8,7 @@ from typing import Any
 from trialbook.model.outcome import NOT_RUN
 from trialbook.model.plan import SlotKey
 from trialbook.model.trial import Trial
+from trialbook.reporting.brief import RunBrief
 from trialbook.reporting.summary import (
     Cell,
     ConfigurationSummary,
@@ -26,7 +27,7 @@ from trialbook.reporting.wording import (
     tone,
     words,
 )
-from trialbook.site.addresses import trial_page
+from trialbook.site.addresses import run_page, trial_page
 from trialbook.stats.views import Counts
 from trialbook.storage.reader import RunRef
 
@@ -83,6 +84,23 @@ def configuration_figure(row: ConfigurationSummary) -> dict[str, Any]:
             {"basis": words(entry.basis), "amount": amount_said(entry), "trials": entry.trials}
             for entry in row.spend
         ],
+    }
+
+
+def run_figure(brief: RunBrief) -> dict[str, Any]:
+    """A run on one line, and its configurations."""
+    return {
+        "run": brief.run,
+        "suite": brief.suite,
+        "page": run_page(brief.ref),
+        "protocol": brief.protocol,
+        "draft": brief.draft,
+        "part": brief.part,
+        "closed": brief.closed,
+        "created": when(brief.created),
+        "finished": brief.finished,
+        "counts": counts_figure(brief.total),
+        "configurations": [configuration_figure(row) for row in brief.configurations],
     }
 
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from trialbook.api import Page
-from trialbook.model.plan import Plan
-from trialbook.reporting.brief import RunBrief
 from trialbook.reporting.conclusion import conclusion_of
 from trialbook.reporting.gates import GateEntry
 from trialbook.reporting.since import Since, last_two, moved_said, since, tally_said
-from trialbook.reporting.wording import listed, number_of, part_said, words
+from trialbook.reporting.wording import listed, number_of, words
 from trialbook.site.addresses import OVERVIEW, run_page, suite_page, task_page
-from trialbook.site.figures import configuration_figure, counts_figure, when
+from trialbook.site.figures import run_figure, when
 from trialbook.site.ledger_health import Known, health
 from trialbook.site.ledger_view import LedgerView
 from trialbook.storage.reader import RunRef
@@ -35,16 +32,6 @@ _VERDICTS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunEntry:
-    """A run as lists show it."""
-
-    run: RunRef
-    plan: Plan
-    summary: RunBrief
-    closed: bool
-
-
 def overview_page(view: LedgerView) -> Page:
     """The first page of the site."""
     known = [Known(view.brief(run), conclusion_of(view.reader, run)) for run in view.runs]
@@ -62,7 +49,7 @@ def overview_page(view: LedgerView) -> Page:
         "unrun": [suite for suite in suites if not suite["latest"]],
         "decisions": list(islice(_decisions(known, found), _DECISIONS)),
         "since": [one for name in view.suites for one in _since(view, name)],
-        "runs": [run_figure(_entry(view, brief)) for brief in reversed(briefs[-_NEWEST:])],
+        "runs": [run_figure(brief) for brief in reversed(briefs[-_NEWEST:])],
         "older": max(0, len(known) - _NEWEST),
         "health": health(view, known),
         "head": view.reader.head,
@@ -72,10 +59,6 @@ def overview_page(view: LedgerView) -> Page:
 
 def _of(known: Sequence[Known], suite: str) -> list[Known]:
     return [one for one in known if one.brief.suite == suite]
-
-
-def _entry(view: LedgerView, brief: RunBrief) -> RunEntry:
-    return RunEntry(run=brief.ref, plan=view.plan(brief.ref), summary=brief, closed=brief.closed)
 
 
 def _suite(view: LedgerView, name: str, known: Sequence[Known]) -> dict[str, Any]:
@@ -88,7 +71,7 @@ def _suite(view: LedgerView, name: str, known: Sequence[Known]) -> dict[str, Any
         "page": suite_page(name),
         "decision": decision,
         "runs": len(known),
-        "latest": run_figure(_entry(view, latest[0].brief)) if latest else None,
+        "latest": run_figure(latest[0].brief) if latest else None,
         "latest_of_all": list(latest) == list(known[-1:]),
         "answer": _answer(latest[0]) if latest else None,
         "command": f"trialbook eval {name}",
@@ -210,21 +193,3 @@ def _changed_said(found: Since) -> str:
 
 def _run_link(view: LedgerView, run: RunRef) -> dict[str, str]:
     return {"run": run.run, "page": run_page(run), "when": when(view.brief(run).created)}
-
-
-def run_figure(entry: RunEntry) -> dict[str, Any]:
-    """A run on one line, and its configurations."""
-    summary = entry.summary
-    return {
-        "run": entry.run.run,
-        "suite": entry.run.suite,
-        "page": run_page(entry.run),
-        "protocol": summary.protocol,
-        "draft": summary.draft,
-        "part": part_said(entry.plan),
-        "closed": entry.closed,
-        "created": when(entry.plan.created),
-        "finished": summary.finished,
-        "counts": counts_figure(summary.total),
-        "configurations": [configuration_figure(row) for row in summary.configurations],
-    }

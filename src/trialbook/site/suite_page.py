@@ -9,7 +9,6 @@ from trialbook.api import Page
 from trialbook.model.lock import Lock
 from trialbook.model.suite import Configuration
 from trialbook.reporting.brief import RunBrief
-from trialbook.reporting.comparability import obstacles
 from trialbook.reporting.conclusion import Conclusion, conclusion_of
 from trialbook.reporting.protocols import protocol_changes
 from trialbook.reporting.wording import number_of
@@ -20,11 +19,10 @@ from trialbook.site.addresses import (
     suite_page,
     suite_runs_page,
 )
-from trialbook.site.figures import counts_figure, when
+from trialbook.site.figures import counts_figure, run_figure, when
 from trialbook.site.gate_figure import gate_row
 from trialbook.site.history_plot import history_plot
 from trialbook.site.ledger_view import LedgerView
-from trialbook.site.overview import RunEntry, run_figure
 from trialbook.site.paging import paged
 from trialbook.site.suite_next import next_steps
 from trialbook.site.suite_tasks_figure import task_table
@@ -41,7 +39,7 @@ def suite_pages(view: LedgerView, suite: str) -> Iterator[Page]:
     found = [entry for entry in view.gates if entry.gate.suite == suite]
     authored = view.authored(suite)
     locks = [stored.lock for stored in view.locks(suite)]
-    newest = view.plan(runs[-1]) if runs else None
+    newest = known[-1][0] if known else None
     protocol = authored.protocol if authored else newest.protocol if newest else None
     context = {
         "suite": suite,
@@ -55,9 +53,7 @@ def suite_pages(view: LedgerView, suite: str) -> Iterator[Page]:
         "next": next_steps(view, suite, known, found),
         "tasks": task_table(view, suite, locks),
         "configurations": _configurations(view, suite, known),
-        "runs": [
-            run_figure(_entry(view, brief)) for brief in reversed(view.briefs(suite)[-_RUNS:])
-        ],
+        "runs": [run_figure(brief) for brief in reversed(view.briefs(suite)[-_RUNS:])],
         "more": suite_runs_page(suite) if len(runs) > _RUNS else "",
         "counts": [
             ["Tasks", len(view.tasks(suite))],
@@ -66,7 +62,7 @@ def suite_pages(view: LedgerView, suite: str) -> Iterator[Page]:
             ["Trials", sum(brief.total.trials for brief, _ in known)],
             ["Gates", len(found)],
         ],
-        "apart": bool(runs[1:]) and bool(obstacles([view.plan(run) for run in runs[-_RUNS:]])),
+        "apart": _apart(known[-_RUNS:]),
         "openings": _openings(known),
         "gates": [gate_row(entry) for entry in reversed(found[-_GATES:])],
         "gates_page": GATES,
@@ -81,7 +77,7 @@ def suite_pages(view: LedgerView, suite: str) -> Iterator[Page]:
     yield Page(path=suite_page(suite), template="suite.html", title=suite, context=context)
     if len(runs) > _RUNS:
         for part in paged(view.briefs(suite)[::-1], suite_runs_page(suite), "run"):
-            rows = [run_figure(_entry(view, brief)) for brief in part.rows]
+            rows = [run_figure(brief) for brief in part.rows]
             yield Page(
                 path=part.path,
                 template="suite_runs.html",
@@ -94,8 +90,10 @@ Known = tuple[RunBrief, Conclusion]
 """A run in short, and what it came to."""
 
 
-def _entry(view: LedgerView, brief: RunBrief) -> RunEntry:
-    return RunEntry(run=brief.ref, plan=view.plan(brief.ref), summary=brief, closed=brief.closed)
+def _apart(known: Sequence[Known]) -> bool:
+    """Whether some of these runs do not compare with the others."""
+    kinds = {(brief.protocol, brief.tasks, concluded.lock) for brief, concluded in known}
+    return len(known) > 1 and (len(kinds) > 1 or any(brief.draft for brief, _ in known))
 
 
 def _answered(known: Sequence[Known]) -> dict[str, Any] | None:
