@@ -18,7 +18,8 @@ from trialbook.reporting.estimates import Estimates, estimates
 from trialbook.reporting.results import RunResults
 from trialbook.reporting.wording import listed, number_of
 from trialbook.stats.exact import Relabelling, holm, moved_for, sign_flip
-from trialbook.stats.paired import PairedTask, differences, paired
+from trialbook.stats.interval import Interval
+from trialbook.stats.paired import PairedTask, differences, mean_difference, paired
 from trialbook.stats.passk import TaskTrials
 from trialbook.stats.power import tasks_needed
 from trialbook.stats.verdict import Comparison, Rule, Verdict, compare
@@ -36,7 +37,8 @@ class CategoryRow:
     """One category: its mean difference, tasks moved of tasks, and p after Holm over categories.
 
     ``p`` is None where too few tasks moved to test; ``flagged`` marks a drop that could be real all
-    the same: a possible regression that cannot be tested.
+    the same: a possible regression that cannot be tested. ``interval`` is that of this category by
+    itself, not adjusted for the others, so no claim rests on it; None for fewer than two tasks.
     """
 
     category: str
@@ -46,6 +48,7 @@ class CategoryRow:
     difference: Fraction
     p: Fraction | float | None
     flagged: bool
+    interval: Interval | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,6 +245,7 @@ def _categories(
 def _category(name: str, tasks: Sequence[PairedTask], rule: Rule) -> CategoryRow:
     values = list(differences(tasks).values())
     mean = sum(values, Fraction(0)) / len(values)
+    around = mean_difference(values, rule.level)
     testable = sum(value != 0 for value in values) >= moved_for(rule.level)
     return CategoryRow(
         category=name,
@@ -251,6 +255,7 @@ def _category(name: str, tasks: Sequence[PairedTask], rule: Rule) -> CategoryRow
         difference=mean,
         p=sign_flip(values) if testable else None,
         flagged=not testable and mean < 0,
+        interval=None if around is None else around.interval,
     )
 
 

@@ -49,6 +49,7 @@ def compared_json(compared: Compared) -> dict[str, Any]:
                 "up": list(row.up),
                 "down": list(row.down),
                 "difference": number(row.difference),
+                "interval": None if row.interval is None else _interval(row.interval),
                 "p_holm": number(row.p),
                 "flagged": row.flagged,
             }

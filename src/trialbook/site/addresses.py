@@ -12,6 +12,7 @@ RUBRICS = "rubrics/index.html"
 GLOSSARY = "glossary.html"
 SEARCH = "assets/search-index.js"
 GATES = "gates.html"
+COSTS = "costs.html"
 FEED = "feed.xml"
 FINDINGS = "findings/index.html"
 _SAFE = re.compile(r"[A-Za-z0-9_-]")
@@ -107,6 +108,17 @@ def run_trials_page(run: RunRef) -> str:
 def run_matrix_page(run: RunRef) -> str:
     """The first page of a run's whole matrix, where its own page has only a part."""
     return f"{run_folder(run)}/matrix.html"
+
+
+def comparison_page(run: RunRef, baseline: str, candidate: str) -> str:
+    """The comparison of two configurations of a run."""
+    return f"{run_folder(run)}/compare-{segment(baseline)}--{segment(candidate)}.html"
+
+
+def across_page(suite: str, baseline: str, candidate: str) -> str:
+    """The comparison of two configurations over several runs of a suite."""
+    name = f"compare-{segment(baseline)}--{segment(candidate)}"
+    return f"suites/{segment(suite)}/{name}.html"
 
 
 def trial_page(run: RunRef, trial: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from trialbook.reporting.results import results_csv
 from trialbook.site.addresses import FINDINGS, GATES, GLOSSARY, RUBRICS, run_folder
+from trialbook.site.comparison_page import across_pages, comparison_pages
 from trialbook.site.configuration_page import configuration_pages
 from trialbook.site.feed import feed_files
 from trialbook.site.findings_page import findings_pages, found_groups
@@ -101,6 +102,7 @@ PER_SUITE: tuple[Part[str], ...] = (
         suite_pages,
         key=lambda view, suite: (view.suite_key(suite), view.alarms_key),
     ),
+    Part("comparisons", across_pages),
 )
 PER_TASK: tuple[Part[TaskRef], ...] = (Part("task", task_pages),)
 PER_CONFIGURATION: tuple[Part[ConfigurationRef], ...] = (
@@ -109,6 +111,7 @@ PER_CONFIGURATION: tuple[Part[ConfigurationRef], ...] = (
 PER_RUN: tuple[Part[RunRef], ...] = (
     Part("run", run_pages, key=run_pages_key, around=around_run),
     Part("csv", _csv),
+    Part("comparisons", comparison_pages),
     Part("search", search_of_run),
 )
 PER_TRIAL: tuple[Part[TrialRef], ...] = (Part("trial", trial_pages),)

@@ -18,6 +18,8 @@ _PERCENT = 100
 class Row:
     """One row: a value, from ``low`` to ``high`` where an interval of it is known.
 
+    ``inner`` is a second, narrower interval, drawn thicker.
+
     ``said`` is the value in words. ``kind`` is ``whole`` for what the answer rests on, ``group``
     for a part of it, and ``single`` for what has no interval; ``faint`` marks what may not be
     claimed. ``shape`` and ``tone`` tell several kinds of value apart.
@@ -28,6 +30,7 @@ class Row:
     said: str
     low: float | None = None
     high: float | None = None
+    inner: tuple[float, float] | None = None
     kind: str = "single"
     faint: bool = False
     shape: str = ""
@@ -125,12 +128,11 @@ class _Drawn:
             wanted = scale.at(axis.wanted)
             drawing.line("wanted", wanted, self.top, wanted, self.bottom)
         middle = (scale.start + scale.end) / 2
-        room = (scale.end - scale.start) / 2 - 8
         left, right = axis.ends
         if left:
-            drawing.words(f"← {left}", middle - 8, 10, room=room, anchor="end", kind="axis")
+            drawing.words(f"← {left}", middle - 8, 10, room=middle - 8, anchor="end", kind="axis")
         if right:
-            drawing.words(f"{right} →", middle + 8, 10, room=room, kind="axis")
+            drawing.words(f"{right} →", middle + 8, 10, room=self.wide - middle - 8, kind="axis")
 
     def _row(self, row: Row, top: float) -> None:
         drawing, scale = self.drawing, self.scale
@@ -158,6 +160,9 @@ class _Drawn:
             for end, x in ((row.low, low), (row.high, high)):
                 if scale.holds(end):
                     drawing.line(f"cap{tone}", x, y - 4, x, y + 4)
+        if row.inner is not None:
+            low, high = map(scale.at, row.inner)
+            drawing.line(f"inner{tone}", low, y, high, y)
         if row.value is None:
             return
         x = scale.at(row.value)
