@@ -104,5 +104,5 @@ def test_tables_of_markdown_scroll_in_a_box_and_have_no_styles_of_their_own() ->
     assert 'style="' not in html
     assert '<th class="align-right">a</th>' in html
     assert '<td class="align-center">2</td>' in html
-    assert html.startswith('<div class="scroll" role="region"')
+    assert html.startswith('<div class="scroll" role="group"')
     assert html.endswith("</table>\n</div>\n")

@@ -209,7 +209,7 @@ def _template_problem(page: Page, error: TemplateError) -> UserError:
 
 # --- Markdown ------------------------------------------------------------------------------------
 
-_TABLE_BOX = '<div class="scroll" role="region" aria-label="Table" tabindex="0">\n'
+_TABLE_BOX = '<div class="scroll" role="group" aria-label="Table" tabindex="0">\n'
 
 
 class _Markdown(MarkdownIt):

@@ -152,7 +152,7 @@
       if (over) {
         box.tabIndex = 0;
         if (!box.getAttribute("role") && box.tagName !== "PRE") {
-          box.setAttribute("role", "region");
+          box.setAttribute("role", "group");
           box.setAttribute("aria-label", box.querySelector("caption")?.textContent.trim() || "Wide table");
         }
       } else if (!box.contains(document.activeElement)) box.removeAttribute("tabindex");
