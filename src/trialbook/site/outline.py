@@ -63,16 +63,10 @@ def _csv(view: LedgerView, run: RunRef) -> Iterator[Made]:
 
 PER_SITE: tuple[Part[None], ...] = (
     Part(
-        "rubrics",
-        _rubrics,
-        key=lambda view, _: (view.runs_key, view.rubrics_key),
-        navigation=Entry("Rubrics", RUBRICS, lambda view: bool(view.rubrics)),
-    ),
-    Part(
-        "judgement",
-        _judgement,
-        key=lambda view, _: (view.runs_key, view.rubrics_key),
-        navigation=Entry("Judgement", JUDGEMENT, lambda view: bool(view.rubrics)),
+        "gates",
+        gates_pages,
+        key=lambda view, _: (view.runs_key, view.alarms_key),
+        navigation=Entry("Gates", GATES, lambda view: bool(view.runs)),
     ),
     Part(
         "findings",
@@ -81,10 +75,16 @@ PER_SITE: tuple[Part[None], ...] = (
         navigation=Entry("Findings", FINDINGS, lambda view: bool(view.runs)),
     ),
     Part(
-        "gates",
-        gates_pages,
-        key=lambda view, _: (view.runs_key, view.alarms_key),
-        navigation=Entry("Gates", GATES, lambda view: bool(view.runs)),
+        "judgement",
+        _judgement,
+        key=lambda view, _: (view.runs_key, view.rubrics_key),
+        navigation=Entry("Judgement", JUDGEMENT, lambda view: bool(view.rubrics)),
+    ),
+    Part(
+        "rubrics",
+        _rubrics,
+        key=lambda view, _: (view.runs_key, view.rubrics_key),
+        navigation=Entry("Rubrics", RUBRICS, lambda view: bool(view.rubrics)),
     ),
     Part(
         "glossary",

@@ -29,6 +29,7 @@ from trialbook.site.addresses import (
     search_file,
     segment,
     suite_page,
+    task_page,
     word_anchor,
 )
 from trialbook.site.figures import when
@@ -142,7 +143,7 @@ def _of_suite(view: LedgerView, suite: str) -> Iterator[Found]:
     decision = view.brief(newest[0]).decision if newest else authored.decision if authored else ""
     yield "Suite", suite, decision, suite_page(suite)
     for task in view.tasks(suite):
-        yield "Task", task.task, suite, suite_page(suite)
+        yield "Task", task.task, suite, task_page(suite, task.task)
     for one in view.configurations(suite):
         place = configuration_page(suite, one.configuration)
         yield "Configuration", one.configuration, suite, place
