@@ -17,6 +17,8 @@ FEED = "feed.xml"
 FINDINGS = "findings/index.html"
 _SAFE = re.compile(r"[A-Za-z0-9_-]")
 _SAFE_NAME = re.compile(r"[A-Za-z0-9_-]+")
+_NO_ID = re.compile(r"[^A-Za-z0-9_.-]+")
+_LONGEST_ID = 80
 _SPLIT = re.compile(r"[#?]")
 
 
@@ -142,6 +144,11 @@ def text_page(run: RunRef, trial: str, path: str) -> str:
     """The first page of a text file of a trial, by its path in the trial's folder."""
     parts = [segment(part) for part in path.split("/")]
     return f"{trial_page(run, trial).removesuffix('.html')}/{'/'.join(parts)}.html"
+
+
+def part_anchor(kind: str, name: str) -> str:
+    """The id of a part of a trial's page: ``c-<grader>`` and a check, ``review`` and a question."""
+    return _NO_ID.sub("-", f"{kind}-{name}")[:_LONGEST_ID]
 
 
 def word_anchor(word: str) -> str:

@@ -14,7 +14,7 @@ from trialbook.reporting.brief import RunBrief
 from trialbook.reporting.conclusion import conclusion_of
 from trialbook.reporting.summary import ConfigurationSummary, amount_said
 from trialbook.reporting.wording import number_of, words
-from trialbook.site.addresses import configuration_page, run_page, suite_page
+from trialbook.site.addresses import configuration_page, run_page, suite_page, task_page
 from trialbook.site.figures import counts_figure, when
 from trialbook.site.history_plot import history_plot
 from trialbook.site.instruction_texts import (
@@ -71,7 +71,7 @@ def configuration_pages(view: LedgerView, ref: ConfigurationRef) -> Iterator[Pag
         "results": [_result(brief, name, versions) for brief in reversed(briefs[-_RUNS:])],
         "hidden": max(0, len(briefs) - _RUNS),
         "totals": _tiles(briefs, name, versions),
-        "matrix": _matrix(view, briefs[-_COLUMNS:], name),
+        "matrix": _matrix(view, briefs[-_COLUMNS:], name, suite),
         "versions": _history(view, versions, name),
         "command": f"trialbook eval {suite} -c {name}",
         "commands": [
@@ -151,7 +151,9 @@ def _tiles(briefs: Sequence[RunBrief], name: str, versions: Sequence[_Version]) 
     ]
 
 
-def _matrix(view: LedgerView, briefs: Sequence[RunBrief], name: str) -> dict[str, Any] | None:
+def _matrix(
+    view: LedgerView, briefs: Sequence[RunBrief], name: str, suite: str
+) -> dict[str, Any] | None:
     """Tasks by the newest runs, newest first; each mark leads to its trial."""
     columns = list(reversed(briefs))
     tasks: dict[str, dict[str, list[dict[str, Any]]]] = {}
@@ -168,7 +170,7 @@ def _matrix(view: LedgerView, briefs: Sequence[RunBrief], name: str) -> dict[str
         "rows": [
             {
                 "task": task,
-                "page": "",
+                "page": task_page(suite, task),
                 "groups": [tasks[task].get(one.run, []) for one in columns],
             }
             for task in sorted(tasks)

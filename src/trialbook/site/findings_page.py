@@ -8,6 +8,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from trialbook.api import Page
+from trialbook.model.deciding import is_judge
+from trialbook.model.review import VERDICT
 from trialbook.model.rule import Rule
 from trialbook.reporting.findings import CHECK, REMARK, Findings, Group, Sighting
 from trialbook.reporting.findings_said import about_said, rules_said
@@ -16,6 +18,7 @@ from trialbook.site.addresses import (
     FINDINGS,
     configuration_page,
     finding_page,
+    part_anchor,
     rubric_page,
     run_page,
     suite_page,
@@ -132,20 +135,29 @@ def _about(view: LedgerView, group: Group) -> dict[str, str]:
 
 def _sighting(one: Sighting, repeat: bool) -> dict[str, Any]:  # noqa: FBT001 - a fact of it
     suite, run, path = one.trial.split("/", 2)
-    # What a check or a judge found is among the grades, what a person found among the reviews.
-    place = "grades" if one.about.source == CHECK else ""
-    page = trial_page(RunRef(suite, run), path)
+    page = f"{trial_page(RunRef(suite, run), path)}#{_anchor(one)}"
     return {
         "trial": path,
         "suite": suite,
         "run": run,
-        "page": f"{page}#{place}" if place else page,
+        "page": page,
         "when": when(one.when),
         "by": one.by,
         "place": one.about.place,
         "text": one.about.text,
         "repeat": repeat,
     }
+
+
+def _anchor(one: Sighting) -> str:
+    """Where on a trial's page it stands: its check, a judge's part, or a reviewer's answer."""
+    about = one.about
+    if about.source == CHECK:
+        grader, _, check = about.item.partition(":")
+        return part_anchor(f"c-{grader}", check)
+    if is_judge(one.by):
+        return "grades"
+    return part_anchor("review", about.item.partition(":")[2] or VERDICT)
 
 
 def _rules(view: LedgerView, found: Findings) -> list[dict[str, Any]]:

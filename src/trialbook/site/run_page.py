@@ -27,6 +27,7 @@ from trialbook.site.addresses import (
     run_page,
     run_trials_page,
     suite_page,
+    task_page,
 )
 from trialbook.site.corrections_figure import run_corrections
 from trialbook.site.figures import (
@@ -200,7 +201,8 @@ def _matrix(
     figure = matrix_figure(run, replace(summary, tasks=tuple(tasks)))
     for row in figure["rows"]:
         task = planned[row["task"]]
-        row |= {"category": task.category, "split": task.split, "page": ""}
+        page = task_page(results.plan.suite, row["task"])
+        row |= {"category": task.category, "split": task.split, "page": page}
         for group in row["groups"]:
             marks = [cell["tone"] for cell in group["cells"]]
             group["accepted"] = marks.count("accepted")

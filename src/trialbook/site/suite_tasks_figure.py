@@ -11,7 +11,7 @@ from trialbook.model.outcome import Outcome
 from trialbook.model.plan import Plan
 from trialbook.model.suite import Suite
 from trialbook.model.validation import MatrixRow, RowStatus
-from trialbook.site.addresses import run_page, trial_page
+from trialbook.site.addresses import run_page, task_page, trial_page
 from trialbook.site.figures import outcome_figure
 from trialbook.site.ledger_view import LedgerView
 from trialbook.storage.reader import RunRef
@@ -39,7 +39,7 @@ def task_table(view: LedgerView, suite: str, locks: Sequence[Lock]) -> dict[str,
         found.append(
             {
                 "name": name,
-                "page": "",
+                "page": task_page(suite, name),
                 "gone": authored is not None and name not in declared,
                 **declared.get(name, _UNKNOWN),
                 "health": health.get(name, _NO_MATRIX if lock is None else _NO_ROWS),

@@ -13,7 +13,7 @@ from trialbook.model.grade import Check, Finding, Grade, Severity
 from trialbook.model.judgement import JudgeFinding
 from trialbook.reporting.reviews_said import ReviewsSaid
 from trialbook.reporting.wording import words
-from trialbook.site.addresses import change_page, trial_page
+from trialbook.site.addresses import change_page, part_anchor, trial_page
 from trialbook.site.diff.figure import Change
 from trialbook.site.diff.remarks import Remark
 from trialbook.site.judgement_figure import judgement_figure
@@ -22,8 +22,6 @@ from trialbook.storage.reader import RunRef
 
 _FINDINGS = 20
 _LOG = 8_000
-_NO_ID = re.compile(r"[^A-Za-z0-9_.-]+")
-_LONGEST_ID = 80
 _PLACE = re.compile(r"(?:.*\s)?([^\s:]+):(\d{1,9})(?:\s*[-\u2013]\s*(\d{1,9}))?\W*")
 _ANSWERS = {True: "yes", False: "no", None: "unknown"}
 
@@ -212,7 +210,7 @@ class Evidence:
         return place is not None and place.anchor.endswith(f"{remark.side[0]}{line}")
 
     def _id(self, stem: str, name: str) -> str:
-        base = _NO_ID.sub("-", f"{stem}-{name}")[:_LONGEST_ID]
+        base = part_anchor(stem, name)
         found, number = base, 1
         while found in self._ids:
             number += 1
