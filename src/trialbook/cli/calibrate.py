@@ -131,7 +131,7 @@ def _as_json(done: Calibrated, found: list[Difference]) -> dict[str, Any]:
 def _show(context: Context, done: Calibrated, found: list[Difference]) -> None:
     compared = done.compared
     drawn = compared.drawn
-    model = visible_line(done.identity.model or "a model that its client chooses")
+    model = visible_line(done.identity.asked)
     name = visible_line(done.identity.judge)
     context.result(f"judge     {name} ({model}), {done.identity.short}")
     context.result(

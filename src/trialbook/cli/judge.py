@@ -104,7 +104,7 @@ def _show(context: Context, done: JudgedRun) -> None:
     if done.taken_over:
         said = number_of(done.taken_over, "verdict")
         context.result(f"as before {said} of the same judge taken over; --again asks anew")
-    model = ready.identity.model or "a model that its client chooses"
+    model = ready.identity.asked
     context.result(f"judge     {ready.judge.name} ({model}), {ready.identity.short}")
     context.result(f"trust     {done.trusted.level.value}: {done.trusted.because}")
     if not allows(done.trusted.level, JudgeUse.ACCEPTANCE):

@@ -11,6 +11,9 @@ from trialbook.model.severity import Severity
 from trialbook.model.trust import TrustLevel
 from trialbook.model.usage import Usage
 
+_ANY_PROGRAM = "command"
+"""The client that runs whatever program a judge's file names, which need not ask any model."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trusted:
@@ -49,6 +52,15 @@ class JudgeIdentity:
     def short(self) -> str:
         """The first twelve digits of the digest: the version of the judge's grades."""
         return self.sha256[:12]
+
+    @property
+    def asked(self) -> str:
+        """Which model answers, in words; of a program that names none nobody knows of any."""
+        if self.model is not None:
+            return self.model
+        if self.client == _ANY_PROGRAM:
+            return "a program that names no model"
+        return "a model that its client chooses"
 
 
 def identity_digest(identity: JudgeIdentity) -> str:

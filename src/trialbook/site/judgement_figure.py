@@ -45,8 +45,7 @@ def _facts(judgement: Judgement) -> Iterator[str]:
     """What a reader has to know of these answers, one sentence each."""
     identity = judgement.identity
     client = " ".join(filter(None, (identity.client, identity.client_version)))
-    model = identity.model or "a model that the client chooses"
-    yield f"Asked: {model}, through {client}; identity {identity.short}."
+    yield f"Asked: {identity.asked}, through {client}; identity {identity.short}."
     if judgement.same_family:
         yield "Judge and agent have models of one family, which may favour its own."
     if not judgement.isolated:

@@ -102,7 +102,7 @@ def _calibration(reader: Reader, record: Calibration) -> dict[str, Any]:
         "created": record.created,
         "judge": record.identity.judge,
         "version": record.identity.short,
-        "model": record.identity.model or "a model that its client chooses",
+        "model": record.identity.asked,
         "rubric": record.rubric,
         "level": numbers.level.value,
         "use": USES[numbers.level],
