@@ -29,6 +29,7 @@ from trialbook.site.addresses import (
     suite_page,
     task_page,
 )
+from trialbook.site.comparison_page import comparison_links
 from trialbook.site.corrections_figure import run_corrections
 from trialbook.site.figures import (
     cell_figure,
@@ -63,7 +64,9 @@ def run_pages(view: LedgerView, run: RunRef) -> Iterator[Page]:
     results = view.results(run)
     summary = results.summary
     closed = view.reader.is_closed(run)
-    links = [["Judgement", JUDGEMENT]] if results.plan.judgement and view.rubrics else []
+    links = comparison_links(run, results.plan)
+    if results.plan.judgement is not None and view.rubrics:
+        links.append(["Judgement", JUDGEMENT])
     worked = view.worked(run)
     yield page_of_run(run, results, summary, closed=closed, worked=worked, links=links)
     yield from schedule_pages(run, results, summary)

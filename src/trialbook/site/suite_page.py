@@ -19,6 +19,7 @@ from trialbook.site.addresses import (
     suite_page,
     suite_runs_page,
 )
+from trialbook.site.comparison_page import across_links
 from trialbook.site.figures import counts_figure, run_figure, when
 from trialbook.site.gate_figure import gate_row
 from trialbook.site.history_plot import history_plot
@@ -54,6 +55,7 @@ def suite_pages(view: LedgerView, suite: str) -> Iterator[Page]:
         "tasks": task_table(view, suite, locks),
         "configurations": _configurations(view, suite, known),
         "runs": [run_figure(brief) for brief in reversed(view.briefs(suite)[-_RUNS:])],
+        "across": across_links(view, suite),
         "more": suite_runs_page(suite) if len(runs) > _RUNS else "",
         "counts": [
             ["Tasks", len(view.tasks(suite))],
