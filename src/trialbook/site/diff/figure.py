@@ -131,6 +131,8 @@ class Change:
             "notes": file.notes if part.first else ["This file began on an earlier page."],
             "fold": len(lines) > _FOLD_LINES,
             "left": part.left,
+            # Nothing of it can be shown line by line.
+            "bare": not file.lines,
             "rows": rows_html(lines, anchor, language_of(file.path), beside, quoted)
             if lines
             else "",

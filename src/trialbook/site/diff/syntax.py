@@ -14,7 +14,10 @@ from typing import NamedTuple
 _LONGEST = 400
 """Characters; a longer line was most likely not written by hand."""
 
-_STRINGS = r'"(?:[^"\\]|\\.){0,200}"|' + r"'(?:[^'\\]|\\.){0,200}'"
+_CODE = re.compile(r"[()\[\]{}=:;<>\"'`_#/]|--")
+_MOST_WORDS = 3
+
+_STRINGS = r'"""|\'\'\'|"(?:[^"\\]|\\.){0,200}"|' + r"'(?:[^'\\]|\\.){0,200}'"
 _BACKTICK = r"|`(?:[^`\\]|\\.){0,200}`"
 _HASH = r"(?:(?<=\s)|^)#.*"
 _SLASHES = r"//.*|/\*.{0,400}?(?:\*/|$)|^\s*\*(?:\s.*|/)?$"
@@ -93,10 +96,15 @@ def language_of(path: str) -> str:
 
 def tokens(language: str, text: str) -> Iterator[Token]:
     """The parts of a line that are not plain, in order; none of a language that is not known."""
-    if not language or len(text) > _LONGEST:
+    if not language or len(text) > _LONGEST or _is_prose(text):
         return
     for match in _languages()[language].finditer(text):
         yield Token(match.start(), match.end(), match.lastgroup or "")
+
+
+def _is_prose(text: str) -> bool:
+    """Whether a line reads like a sentence, most likely one of a text over several lines."""
+    return _CODE.search(text) is None and len(text.split()) > _MOST_WORDS
 
 
 @cache

@@ -118,19 +118,19 @@ def _questions(path: Path, shown: str) -> Iterator[dict[str, str]]:
 
 def _limits(limits: Limits) -> list[list[str]]:
     units = {
-        "minutes": "minutes",
-        "grace_seconds": "seconds to end",
-        "output_mb": "MB of output",
-        "file_mb": "MB a file",
-        "usd": "US dollars",
-        "turns": "turns",
-        "tokens": "tokens",
-        "memory_mb": "MB of memory",
-        "processes": "processes",
-        "workspace_mb": "MB of workspace",
+        "minutes": ("Time", "minutes"),
+        "grace_seconds": ("Time to end", "seconds"),
+        "output_mb": ("Output", "MB"),
+        "file_mb": ("A file", "MB"),
+        "usd": ("Cost", "US dollars"),
+        "turns": ("Turns", ""),
+        "tokens": ("Tokens", ""),
+        "memory_mb": ("Memory", "MB"),
+        "processes": ("Processes", ""),
+        "workspace_mb": ("Workspace", "MB"),
     }
     return [
-        [words(name).capitalize(), f"{value:g} {unit}"]
-        for name, unit in units.items()
+        [label, f"{value:,} {unit}".rstrip()]
+        for name, (label, unit) in units.items()
         if (value := getattr(limits, name)) is not None
     ]

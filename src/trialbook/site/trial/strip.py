@@ -46,20 +46,29 @@ def strip(events: Sequence[Event], target: Callable[[int, int], str]) -> dict[st
     spent = offsets(events)
     known = [seconds for seconds in spent if seconds is not None]
     # Without times, or all at once, the order is what there is to show.
-    timed = len(known) == len(events) and max(known) > 0
+    timed = 2 * len(known) >= len(events) and max(known) > 0
     length = max(known) if timed else max(1, len(events) - 1)
-    at = [seconds if timed else place for place, seconds in enumerate(spent)]
+    at = _filled(spent) if timed else [float(place) for place in range(len(events))]
     lanes = []
     for name, kinds in _LANES:
         places = [place for place, event in enumerate(events) if event.kind in kinds]
         if places:
             marks: dict[int, list[int]] = {}
             for place in places:
-                x = round((at[place] or 0) / length * _MARKS)
+                x = round(at[place] / length * _MARKS)
                 marks.setdefault(x, []).append(place)
             drawn = [_mark(x, found, events, target) for x, found in marks.items()]
             lanes.append({"name": name, "count": len(places), "svg": _svg(drawn)})
     return {"lanes": lanes, "said": _said(events, known, lanes), "timed": timed}
+
+
+def _filled(spent: Sequence[float | None]) -> list[float]:
+    """An event that does not tell its time stands where the one before it does."""
+    found, before = [], 0.0
+    for seconds in spent:
+        before = before if seconds is None else seconds
+        found.append(before)
+    return found
 
 
 def _mark(

@@ -27,6 +27,7 @@ EVENTS = 500
 _HEAD = 200
 _SHORT = 600
 _SHORT_LINES = 12
+_MINUTE = 60
 _SPOKEN = (EventKind.PROMPT, EventKind.MESSAGE, EventKind.REASONING)
 
 
@@ -244,6 +245,8 @@ def _line(text: str) -> str:
 def _clock(seconds: float | None) -> str:
     if seconds is None:
         return ""
+    if seconds < _MINUTE:
+        return f"+{seconds:.1f} s"
     whole = int(seconds)
     hours, minutes = divmod(whole // 60, 60)
     if hours:
