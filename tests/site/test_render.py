@@ -106,3 +106,13 @@ def test_tables_of_markdown_scroll_in_a_box_and_have_no_styles_of_their_own() ->
     assert '<td class="align-center">2</td>' in html
     assert html.startswith('<div class="scroll" role="group"')
     assert html.endswith("</table>\n</div>\n")
+
+
+def test_quoted_markdown_stays_below_its_heading_and_takes_no_anchor_of_the_page() -> None:
+    source = "# Checks\n\n###### Deep\n\n[up](#checks) [out](a.md#b)\n"
+    html = str(Renderer(Path("nowhere")).markdown(source, 2))
+    assert "<h3>Checks</h3>" in html
+    assert "<h6>Deep</h6>" in html
+    assert " id=" not in html
+    assert "<a>up</a>" in html
+    assert 'href="a.html#b"' in html

@@ -106,9 +106,13 @@ class Renderer:
         """The address that leads from the page that is drawn to another file of the site."""
         return relative(self._page["path"], target)
 
-    def markdown(self, source: str) -> Markup:
-        """Markdown as safe HTML; relative links to ``.md`` lead to the pages made from them."""
-        html = self._markdown.render(visible(source))
+    def markdown(self, source: str, under: int = 0) -> Markup:
+        """Markdown as safe HTML; relative links to ``.md`` lead to the pages made from them.
+
+        ``under`` is the level of the heading that the text is quoted under: its own headings go
+        below that, and take no anchors, which are the page's.
+        """
+        html = self._markdown.render(visible(source), {"under": under})
         return Markup(html)  # noqa: S704 - raw HTML is off, links are checked
 
 
@@ -209,6 +213,7 @@ def _template_problem(page: Page, error: TemplateError) -> UserError:
 
 # --- Markdown ------------------------------------------------------------------------------------
 
+_LEVELS = 6
 _TABLE_BOX = '<div class="scroll" role="group" aria-label="Table" tabindex="0">\n'
 
 
@@ -243,14 +248,19 @@ def _link_allowed(url: str) -> bool:
 def _finish(state: StateCore) -> None:
     """Give headings anchors, lead links to pages, and leave out images from elsewhere."""
     used: set[str] = set()
+    under: int = state.env["under"]
     for index, token in enumerate(state.tokens):
-        if token.type == "heading_open":
+        if token.type == "heading_open" and not under:
             token.attrSet("id", slug(state.tokens[index + 1].content, used))
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(_LEVELS, int(token.tag[1:]) + under)}"
         elif token.type in ("th_open", "td_open") and (style := token.attrs.pop("style", "")):
             # The pages' policy takes no styles but those of the sheets.
             token.attrJoin("class", f"align-{str(style).rpartition(':')[2]}")
         for child in token.children or ():
             _CHILDREN.get(child.type, _nothing)(child)
+            if under and str(child.attrs.get("href", "")).startswith("#"):
+                del child.attrs["href"]
 
 
 def _link(token: Token) -> None:
