@@ -26,10 +26,8 @@ from trialbook.reporting.comparison_said import (
     needed,
     views,
 )
-from trialbook.reporting.costs import costs
 from trialbook.reporting.results import RunResults
 from trialbook.reporting.sides import declared, reasons_against, rule
-from trialbook.reporting.tradeoff import tradeoff
 from trialbook.reporting.wording import number_of, percent, ratio, words
 from trialbook.site.addresses import (
     across_page,
@@ -42,7 +40,7 @@ from trialbook.site.addresses import (
 from trialbook.site.comparison_plots import difference_plot, from_to, task_slopes
 from trialbook.site.figures import cell_figure, when
 from trialbook.site.ledger_view import LedgerView
-from trialbook.site.run_plots import cost_plot_of, pass_plot_of
+from trialbook.site.run_plots import cost_plot_of, pass_plot_of, spent_of, tradeoff_of
 from trialbook.stats.paired import PairedTask
 from trialbook.stats.verdict import Rule, Verdict
 from trialbook.storage.reader import RunRef
@@ -280,11 +278,10 @@ def _money(results: Sequence[RunResults], compared: Compared) -> tuple[list[str]
     """What acceptance and cost say together, and their plot; of one run only."""
     if len(results) != 1:
         return [], None
-    arms = (compared.baseline, compared.candidate)
-    by_name = {one.configuration: one for one in costs(results[0])}
-    spent = [by_name[one.name] for one in arms]
-    said = list(tradeoff(compared, *spent))
-    return said, cost_plot_of(list(zip(spent, arms, strict=True)), said)
+    names = (compared.baseline.name, compared.candidate.name)
+    spent = [one for one in spent_of(results[0]) if one.cost.configuration in names]
+    said = tradeoff_of(compared, spent)
+    return said, cost_plot_of(spent, said)
 
 
 def _checks(results: Sequence[RunResults], compared: Compared) -> dict[str, Any] | None:

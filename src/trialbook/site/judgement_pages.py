@@ -27,6 +27,7 @@ from trialbook.reporting.calibration_said import (
     share_said,
 )
 from trialbook.site.addresses import trial_page
+from trialbook.site.judgement_plots import acceptance_plot, agreement_plot, calibration_plot
 from trialbook.storage.calibrations import calibrations
 from trialbook.storage.corrections import reviews_of
 from trialbook.storage.reader import Reader, RunRef
@@ -81,6 +82,8 @@ def _agreement(found: RubricAgreement) -> dict[str, Any]:
         ],
         "check_columns": list(CHECK_COLUMNS),
         "checks": [check_cells(one) for one in found.checks],
+        "agreement": agreement_plot(found),
+        "accepted": acceptance_plot(found),
         "blinding": blinding_said(found.blinding),
         "left_out": list(found.left_out),
         "scores": [
@@ -111,6 +114,7 @@ def _calibration(reader: Reader, record: Calibration) -> dict[str, Any]:
             ["people reject", errors.false_accepts, errors.true_rejects],
         ],
         "said": errors_said(errors),
+        "plot": calibration_plot(record.identity.judge, errors),
         "critical": len(numbers.critical_false_accepts),
         "unmet": [f"for {one.level.value}: {one.message}" for one in numbers.unmet],
         "rates": [(one.configuration or "all", rate_said(one)) for one in rates_to_show(numbers)],

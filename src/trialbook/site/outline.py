@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trialbook.reporting.results import results_csv
-from trialbook.site.addresses import FINDINGS, GATES, GLOSSARY, RUBRICS, run_folder
+from trialbook.site.addresses import COSTS, FINDINGS, GATES, GLOSSARY, RUBRICS, run_folder
 from trialbook.site.comparison_page import across_pages, comparison_pages
 from trialbook.site.configuration_page import configuration_pages
+from trialbook.site.costs_page import costs_page
 from trialbook.site.feed import feed_files
 from trialbook.site.findings_page import findings_pages, found_groups
 from trialbook.site.gates_page import gates_pages
@@ -85,6 +86,12 @@ PER_SITE: tuple[Part[None], ...] = (
         _rubrics,
         key=lambda view, _: (view.runs_key, view.rubrics_key),
         navigation=Entry("Rubrics", RUBRICS, lambda view: bool(view.rubrics)),
+    ),
+    Part(
+        "costs",
+        costs_page,
+        key=lambda view, _: view.runs_key,
+        navigation=Entry("Costs", COSTS, lambda view: bool(view.runs)),
     ),
     Part(
         "glossary",

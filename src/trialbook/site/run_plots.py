@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from fractions import Fraction
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from trialbook.reporting.arms import Arm, TaskSlots, arm
+from trialbook.reporting.comparison import Compared
 from trialbook.reporting.comparison_said import over_tasks
 from trialbook.reporting.costs import Cost, costs, working_times
 from trialbook.reporting.costs_said import per_accepted, spread_said
@@ -19,9 +20,10 @@ from trialbook.site.plots.passk import Curve, Point, pass_curves
 from trialbook.site.plots.scale import brief
 from trialbook.site.plots.strips import Strip, strip_plot
 from trialbook.site.plots.tradeoff import Priced, tradeoff_plot
-from trialbook.stats.interval import clustered_rate
+from trialbook.stats.interval import Interval, clustered_rate
 from trialbook.stats.passk import OverTasks, suite_pass_at, suite_pass_hat
 from trialbook.stats.spread import Spread, Value
+from trialbook.stats.views import Tally
 
 _BOTH_KINDS = 3
 """With more configurations than that, only the chance of *all of k* is drawn."""
@@ -136,40 +138,71 @@ def _unit(longest: float) -> tuple[float, str]:
     return next(((size, name) for size, name in units if longest >= 2 * size), (1.0, "s"))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """What a configuration cost, and what it came to among valid executions.
+
+    ``share`` is over tasks where there are enough of them for an interval (``within``), else the
+    share of all trials; None where no trial counts.
+    """
+
+    cost: Cost
+    valid: Tally
+    share: float | None
+    within: Interval | None
+
+
+def spent_of(results: RunResults) -> tuple[Spent, ...]:
+    """Every configuration of a run."""
+    found = []
+    for cost in costs(results):
+        one = arm([results], cost.configuration)
+        if one is not None:
+            valid = one.counts.valid_execution
+            over = clustered_rate(one.trials(TaskSlots.valid))
+            share = valid.rate if over is None else over.rate
+            found.append(
+                Spent(
+                    cost=cost,
+                    valid=valid,
+                    share=None if share is None else float(share),
+                    within=None if over is None else over.interval,
+                )
+            )
+    return tuple(found)
+
+
+def tradeoff_of(found: Compared, spent: Sequence[Spent]) -> list[str]:
+    """What acceptance and cost of the two that were compared say together."""
+    by_name = {one.cost.configuration: one.cost for one in spent}
+    pair = (by_name[found.baseline.name], by_name[found.candidate.name])
+    return list(tradeoff(found, *pair))
+
+
 def cost_plot(results: RunResults) -> Plot | None:
     """What an accepted change costs against how much is accepted, where both are known."""
-    spent = costs(results)
+    spent = spent_of(results)
     found = compared(results)
-    said: list[str] = []
-    if found is not None:
-        by_name = {one.configuration: one for one in spent}
-        pair = (by_name[found.baseline.name], by_name[found.candidate.name])
-        said = list(tradeoff(found, *pair))
-    arms = [arm([results], one.configuration) for one in spent]
-    pairs = [(one, of) for one, of in zip(spent, arms, strict=True) if of is not None]
-    return cost_plot_of(pairs, said)
+    return cost_plot_of(spent, [] if found is None else tradeoff_of(found, spent))
 
 
-def cost_plot_of(pairs: Sequence[tuple[Cost, Arm]], said: Sequence[str]) -> Plot | None:
+def cost_plot_of(spent: Sequence[Spent], said: Sequence[str]) -> Plot | None:
     """The same of some configurations; ``said`` is what may be said of them.
 
     Amounts of different bases have no common axis: those of the most frequent one are drawn.
     """
-    able = [(cost, one) for cost, one in pairs if cost.per_accepted is not None and cost.basis]
+    able = [one for one in spent if one.cost.per_accepted is not None and one.cost.basis]
     if not able:
         return None
-    [(basis, _)] = Counter(cost.basis for cost, _ in able).most_common(1)
-    drawn = [(cost, one) for cost, one in able if cost.basis == basis]
-    left_out = [cost.configuration for cost, _ in pairs if all(cost is not c for c, _ in drawn)]
-    priced = list(_priced(drawn))
-    if not priced:
-        return None
+    [(basis, _)] = Counter(one.cost.basis for one in able).most_common(1)
+    drawn = [one for one in able if one.cost.basis == basis]
+    left_out = [one.cost.configuration for one in spent if one not in drawn]
     text = " ".join(said) or "For each accepted change: " + "; ".join(
-        f"{cost.configuration} {per_accepted(cost)}" for cost, _ in drawn
+        f"{one.cost.configuration} {per_accepted(one.cost)}" for one in drawn
     )
     missing = f" Not drawn, since not known on this basis: {listed(left_out)}." if left_out else ""
     return tradeoff_plot(
-        priced,
+        [_priced(one) for one in drawn],
         Told(
             title="Acceptance and cost",
             text=text if text.endswith(".") else f"{text}.",
@@ -178,27 +211,21 @@ def cost_plot_of(pairs: Sequence[tuple[Cost, Arm]], said: Sequence[str]) -> Plot
             f"itself; an interval that ends in no bar goes on.{missing}",
             columns=("configuration", "for each accepted", "accepted (valid executions)"),
             rows=[
-                (cost.configuration, per_accepted(cost), rate(one.counts.valid_execution))
-                for cost, one in drawn
+                (one.cost.configuration, per_accepted(one.cost), rate(one.valid)) for one in drawn
             ],
         ),
     )
 
 
-def _priced(drawn: Sequence[tuple[Cost, Arm]]) -> Iterator[Priced]:
-    for cost, one in drawn:
-        share = clustered_rate(one.trials(TaskSlots.valid))
-        plain = one.counts.valid_execution.rate
-        middle: Fraction | None = share.rate if share is not None else plain
-        if cost.per_accepted is None or middle is None:
-            continue
-        within = cost.per_accepted.interval
-        yield Priced(
-            name=cost.configuration,
-            acceptance=float(middle),
-            acceptance_low=None if share is None else share.interval.low,
-            acceptance_high=None if share is None else share.interval.high,
-            cost=cost.per_accepted.ratio,
-            cost_low=None if within is None else within.low,
-            cost_high=None if within is None else within.high,
-        )
+def _priced(one: Spent) -> Priced:
+    ratio = one.cost.per_accepted
+    within = None if ratio is None else ratio.interval
+    return Priced(
+        name=one.cost.configuration,
+        acceptance=one.share or 0.0,
+        acceptance_low=None if one.within is None else one.within.low,
+        acceptance_high=None if one.within is None else one.within.high,
+        cost=0.0 if ratio is None else ratio.ratio,
+        cost_low=None if within is None else within.low,
+        cost_high=None if within is None else within.high,
+    )

@@ -186,8 +186,8 @@ def _shape(shape: str, x: float, y: float, radius: float) -> str:
     corners, turn, size = {
         "diamond": (4, 0.0, 1.15),
         "square": (4, pi / 4, 1.2),
-        "triangle": (3, pi, 1.25),
-        "arrow": (3, pi / 2, 1.25),
+        "triangle": (3, 0.0, 1.25),
+        "arrow": (3, -pi / 2, 1.25),
     }[shape]
     size *= radius
     angles = [turn + pi + 2 * pi * at / corners for at in range(corners)]

@@ -10,7 +10,7 @@ from trialbook.site.plots.lettering import LINE, SIZE, width
 from trialbook.site.plots.scale import Scale, decimals, differences, shares
 
 _ROW, _TALL_ROW, _GAP = 24, 38, 10
-_LABELS, _SAID = 210.0, 150.0
+_LABELS, _SAID = 250.0, 160.0
 _PERCENT = 100
 
 
@@ -18,7 +18,7 @@ _PERCENT = 100
 class Row:
     """One row: a value, from ``low`` to ``high`` where an interval of it is known.
 
-    ``inner`` is a second, narrower interval, drawn thicker.
+    ``inner`` is a second, narrower interval, drawn thicker; ``also`` a second value, drawn hollow.
 
     ``said`` is the value in words. ``kind`` is ``whole`` for what the answer rests on, ``group``
     for a part of it, and ``single`` for what has no interval; ``faint`` marks what may not be
@@ -31,6 +31,7 @@ class Row:
     low: float | None = None
     high: float | None = None
     inner: tuple[float, float] | None = None
+    also: float | None = None
     kind: str = "single"
     faint: bool = False
     shape: str = ""
@@ -163,6 +164,8 @@ class _Drawn:
         if row.inner is not None:
             low, high = map(scale.at, row.inner)
             drawing.line(f"inner{tone}", low, y, high, y)
+        if row.also is not None:
+            drawing.mark("square", "hollow", scale.at(row.also), y, 4.5)
         if row.value is None:
             return
         x = scale.at(row.value)
