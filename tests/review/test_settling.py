@@ -23,6 +23,7 @@ from trialbook.reporting.costs import costs
 from trialbook.reporting.results import load_results
 from trialbook.storage.corrections import standing, standings
 from trialbook.storage.reader import Reader
+from trialbook.storage.rows import rows
 from trialbook.workflow.reconciling import Table
 
 FIRST = f"create-user/{ZEBRA}/r1"
@@ -79,6 +80,9 @@ def test_equal_verdicts_decide_what_the_checks_leave_to_people(tmp_path: Path) -
     assert (found.reviewed.agreed, found.reviewed.verdict) == (Agreed.EQUAL, "MERGE")
     assert found.record.outcome is Outcome.NEEDS_REVIEW
     assert not found.changed
+    short = {row.slot.trial_path(row.rerun): row for row in rows(Reader.open(root), RUN)}
+    assert {path: row.outcome for path, row in short.items()} == outcomes(root)
+    assert not any(row.corrected for row in short.values())
     assert "review MERGE" in found.trial.reason
     done = trialbook(root, "reconcile", RUN.run)
     assert "nothing is left on which the reviewers differ" in done.stdout

@@ -11,7 +11,7 @@ from trialbook.model.outcome import Outcome
 from trialbook.model.plan import SlotKey
 from trialbook.model.trial import Trial
 from trialbook.storage.collection import no_collection
-from trialbook.storage.corrections import amendments, regraded, standing
+from trialbook.storage.corrections import amendments, regraded, standing, standings
 from trialbook.storage.reader import Reader
 from trialbook.storage.runname import RunRef
 
@@ -29,8 +29,8 @@ class GradeRow(NamedTuple):
 class TrialRow(NamedTuple):
     """One trial as it counts now, amendments and later grades included.
 
-    ``corrected`` says whether the outcome is not the recorded one; ``isolated`` is None where
-    nothing ran.
+    ``corrected`` says whether the outcome is not the recorded one, people's verdicts that were left
+    to them apart; ``isolated`` is None where nothing ran.
     """
 
     task: str
@@ -88,28 +88,33 @@ def rows(reader: Reader, run: RunRef) -> list[TrialRow]:
         RecordError: a record that cannot be read.
     """
     with no_collection():
-        return reader.answer(run, "rows", list[TrialRow], lambda: _read(reader, run))
+        return reader.answer(run, "trial-rows", list[TrialRow], lambda: _read(reader, run))
 
 
 def _read(reader: Reader, run: RunRef) -> list[TrialRow]:
+    if reader.plan(run).judgement is not None:
+        # People may have settled any of them.
+        whole = standings(reader, run)
+        return sorted((_row(one.trial, one.changed) for one in whole), key=lambda row: row[:4])
     corrected = set(regraded(reader, run))
-    found = [
-        _row(standing(reader, run, path).trial, record.outcome)
-        if path in corrected or amendments(reader, run, path)
-        else _row(record, record.outcome)
-        for path, record in reader.records(run, _Recorded)
-    ]
+    found = []
+    for path, record in reader.records(run, _Recorded):
+        if path in corrected or amendments(reader, run, path):
+            known = standing(reader, run, path)
+            found.append(_row(known.trial, known.changed))
+        else:
+            found.append(_row(record))
     return sorted(found, key=lambda row: row[:4])
 
 
-def _row(trial: Trial | _Recorded, recorded: Outcome) -> TrialRow:
+def _row(trial: Trial | _Recorded, changed: bool = False) -> TrialRow:  # noqa: FBT001, FBT002 - facts
     return TrialRow(
         task=trial.task,
         configuration=trial.configuration,
         repetition=trial.repetition,
         rerun=trial.rerun,
         outcome=trial.outcome,
-        corrected=trial.outcome is not recorded,
+        corrected=changed,
         started=trial.started,
         finished=trial.finished,
         cost_usd=trial.usage.cost_usd,
