@@ -235,6 +235,16 @@
     onKey("t", "change the theme", turn);
   }
 
+  // --- Changes: in one column or side by side, as it was chosen last -------------------------------
+
+  function views() {
+    const chosen = memory.get("trialbook-view");
+    all('input[name="view"]').forEach((radio) => {
+      if (radio.id === chosen) radio.checked = true;
+      radio.addEventListener("change", () => memory.set("trialbook-view", radio.id));
+    });
+  }
+
   // --- Keys -------------------------------------------------------------------------------------------
 
   function steps() {
@@ -295,7 +305,7 @@
     const silent = dialog();
     document.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || event.isComposing) return;
-      if (event.target.closest?.("input, select, textarea, [contenteditable], dialog[open]")) return;
+      if (event.target.closest?.("input:not([type=radio]), select, textarea, [contenteditable], dialog[open]")) return;
       const bound = keys.get(event.key);
       if (!bound || (silent() && event.key !== "?")) return;
       event.preventDefault();
@@ -309,6 +319,7 @@
   window.trialbookSite = { make, say, onKey };
   window.trialbookFind?.();
   theme();
+  views();
   keyboard();
   boxes();
   folds();
