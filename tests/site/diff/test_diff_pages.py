@@ -133,10 +133,21 @@ def test_very_many_files_go_over_pages_and_none_is_left_out() -> None:
 
 def test_a_patch_beyond_all_measure_is_cut_at_a_line_end_and_counted() -> None:
     huge = b"+line\n" * 1_000_000
-    assert readable(huge).endswith(b"\n")
-    assert len(readable(huge)) <= 4_000_000
-    assert readable(PATCH) == PATCH
+    read, left = readable(huge)
+    assert read.endswith(b"\n")
+    assert len(read) <= 4_000_000
+    assert len(read) + left == len(huge)
+    assert readable(PATCH) == (PATCH, 0)
     assert Change.read(PATCH + huge).figure()["unread"] == "2.0 MB"
+
+
+def test_one_line_of_ten_megabytes_hides_no_other() -> None:
+    huge = added("a.txt", 1).replace(b"+1\n", b"+" + b"a" * 10_000_000 + b"\n")
+    figure = Change.read(huge + PATCH).figure()
+    assert figure["unread"] == ""
+    long, other = figure["files"]
+    assert "more bytes]" in long["rows"]
+    assert "<b>new</b> = one" in other["rows"]
 
 
 def test_a_remark_stands_below_the_last_line_that_it_is_about() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from trialbook.site.diff.syntax import language_of
 # Files longer than this are folded.
 _FOLD_LINES = 400
 _PAGE_BYTES = 4_000_000
+_LONG_LINE = re.compile(rb"([^\n]{1900})([^\n]{100,})")
 _MOST_REMARKS = 500
 _LONGEST_QUOTE = 200
 
@@ -54,8 +56,8 @@ class Change:
         cls, patch: bytes, *, prefix: str = "", room: tuple[int, int] = (LINES, FILES)
     ) -> Change:
         """The change of a patch, or of its beginning up to a line end where it is very large."""
-        read = readable(patch)
-        return cls(parse_diff(read), len(patch) - len(read), prefix=prefix, room=room)
+        read, left = readable(patch)
+        return cls(parse_diff(read), left, prefix=prefix, room=room)
 
     def figure(
         self, number: int = 0, remarks: Sequence[Remark] = (), home: str = ""
@@ -152,8 +154,20 @@ def _beside(anchor: str, remarks: Iterable[Remark], home: str) -> tuple[Beside, 
     return beside, frozenset(quoted)
 
 
-def readable(patch: bytes) -> bytes:
-    """As much of a patch as pages are made from: the whole, or its beginning up to a line end."""
+def readable(patch: bytes) -> tuple[bytes, int]:
+    """As much of a patch as pages are made from, and how many bytes there are beyond that.
+
+    It is the whole, unless that is very large: then its very long lines are folded, and if that is
+    not enough, it is its beginning up to a line end.
+    """
     if len(patch) <= _PAGE_BYTES:
-        return patch
-    return patch[: patch.rfind(b"\n", 0, _PAGE_BYTES) + 1]
+        return patch, 0
+    folded = _LONG_LINE.sub(_fold, patch)
+    if len(folded) <= _PAGE_BYTES:
+        return folded, 0
+    read = folded[: folded.rfind(b"\n", 0, _PAGE_BYTES) + 1]
+    return read, len(folded) - len(read)
+
+
+def _fold(line: re.Match[bytes]) -> bytes:
+    return b"%b [%d more bytes]" % (line[1], len(line[2]))

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-_LONGEST = 400
+_LONGEST = 300
 """Characters; a longer line was most likely not written by hand."""
 
 _CODE = re.compile(r"[()\[\]{}=:;<>\"'`_#/]|--")
 _MOST_WORDS = 3
 
-_STRINGS = r'"""|\'\'\'|"(?:[^"\\]|\\.){0,200}"|' + r"'(?:[^'\\]|\\.){0,200}'"
-_BACKTICK = r"|`(?:[^`\\]|\\.){0,200}`"
+_STRINGS = r'"""|\'\'\'|"(?:[^"\\]|\\.){0,120}"|' + r"'(?:[^'\\]|\\.){0,120}'"
+_BACKTICK = r"|`(?:[^`\\]|\\.){0,120}`"
 _HASH = r"(?:(?<=\s)|^)#.*"
 _SLASHES = r"//.*|/\*.{0,400}?(?:\*/|$)|^\s*\*(?:\s.*|/)?$"
 _DASHES = r"--.*"
@@ -73,7 +73,7 @@ _FAMILIES: tuple[tuple[str, str, str, str], ...] = (
     ("js mjs cjs jsx ts tsx vue", _SLASHES, _STRINGS + _BACKTICK, _SCRIPT),
     ("java kt kts scala groovy dart swift php", _SLASHES, _STRINGS, _JAVA),
     ("go", _SLASHES, _STRINGS + _BACKTICK, _GO),
-    ("rs", _SLASHES, r'"(?:[^"\\]|\\.){0,200}"', _RUST),
+    ("rs", _SLASHES, r'"(?:[^"\\]|\\.){0,120}"', _RUST),
     ("sql", _DASHES, _STRINGS, _SQL),
     ("json", "", _STRINGS, "true false null"),
 )

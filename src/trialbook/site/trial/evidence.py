@@ -62,7 +62,11 @@ class Evidence:
             "total": grade.total,
             "message": grade.message,
             "judgement": self._judgement(grade),
-            "checks": [self._check(check, grade.grader) for check in grade.checks],
+            # What a judge found stands beside its lines already.
+            "checks": [
+                self._check(check, grade.grader, beside=grade.judgement is None)
+                for check in grade.checks
+            ],
             "log": plain(excerpt(log, head=_LOG, tail=_LOG)) if log else None,
         }
 
@@ -123,16 +127,16 @@ class Evidence:
         )
         return self.target(match[1], first)
 
-    def _check(self, check: Check, grader: str) -> dict[str, Any]:
+    def _check(self, check: Check, grader: str, *, beside: bool) -> dict[str, Any]:
         anchor = self._id(f"c-{grader}", check.id)
         shown = check.evidence[:_FINDINGS]
-        for finding in shown if check.passed is False else ():
+        for finding in shown if beside and check.passed is False else ():
             if finding.line:
                 self._remark(
                     Remark(
                         path=finding.file or "",
                         first=finding.line,
-                        last=finding.line + finding.text.strip("\n").count("\n"),
+                        last=finding.line,
                         back=anchor,
                         tone="bad",
                         who=grader,
