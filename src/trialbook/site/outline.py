@@ -70,6 +70,12 @@ PER_SITE: tuple[Part[None], ...] = (
         navigation=Entry("Gates", GATES, lambda view: bool(view.runs)),
     ),
     Part(
+        "costs",
+        costs_page,
+        key=lambda view, _: view.runs_key,
+        navigation=Entry("Costs", COSTS, lambda view: bool(view.runs)),
+    ),
+    Part(
         "findings",
         _findings,
         key=lambda view, _: view.site_key,
@@ -86,12 +92,6 @@ PER_SITE: tuple[Part[None], ...] = (
         _rubrics,
         key=lambda view, _: (view.runs_key, view.rubrics_key),
         navigation=Entry("Rubrics", RUBRICS, lambda view: bool(view.rubrics)),
-    ),
-    Part(
-        "costs",
-        costs_page,
-        key=lambda view, _: view.runs_key,
-        navigation=Entry("Costs", COSTS, lambda view: bool(view.runs)),
     ),
     Part(
         "glossary",

@@ -15,6 +15,7 @@ from trialbook.formats.visible import visible
 from trialbook.reporting.brief import RunBrief
 from trialbook.reporting.wording import rate, words
 from trialbook.site.addresses import (
+    COSTS,
     FINDINGS,
     GATES,
     GLOSSARY,
@@ -125,6 +126,7 @@ def _of_ledger(view: LedgerView) -> Iterator[Found]:
     yield "Page", "Glossary", "What the words mean", GLOSSARY
     if view.runs:
         yield "Page", "Gates", "Every gate, and how often they were false alarms", GATES
+        yield "Page", "Costs", "What runs and accepted trials cost", COSTS
         yield "Page", "Findings and rules", "What is sent back again and again", FINDINGS
     if view.rubrics:
         yield "Page", "Rubrics", "Questions that need judgement", RUBRICS
