@@ -15,8 +15,11 @@ from tests.recorded import (
 
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import SlotKey
+from trialbook.model.rule import About, Rule, RuleKind
 from trialbook.model.suite import Limits, Network
+from trialbook.reporting.findings import Group
 from trialbook.reporting.results import RunResults
+from trialbook.site.findings_page import with_pages
 from trialbook.site.instruction_texts import text_differences
 from trialbook.site.run_numbers import enforced_figure, kinds_figure
 from trialbook.site.run_page import page_of_run
@@ -141,3 +144,25 @@ def test_instruction_files_differ_line_by_line_as_far_as_their_texts_are_known()
     assert ("plus", "+c") in told
     assert found[1]["lines"] is None
     assert [line["text"] for line in found[2]["lines"]][1:] == ["+new"]
+
+
+def test_of_very_many_findings_the_most_frequent_and_those_that_became_rules_have_pages() -> None:
+    about = About(source="remark", item="", place="a.py", text="x")
+    rule = Rule(
+        id="20261130T151526Z-3f9c2d",
+        created="2026-11-30T15:15:26.000Z",
+        author="a",
+        trialbook="0.1.0",
+        group="g399",
+        about=about,
+        kind=RuleKind.HOOK,
+        link="https://a.example/",
+        commit="",
+    )
+    groups = [
+        Group(id=f"g{n:03}", about=about, sightings=(), rules=(rule,) if n == 399 else ())
+        for n in range(400)
+    ]
+    found = with_pages(groups)
+    assert len(found) == 301
+    assert {"g000", "g299", "g399"} <= found

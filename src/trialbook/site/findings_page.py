@@ -29,6 +29,7 @@ from trialbook.site.ledger_view import LedgerView
 from trialbook.site.paging import paged
 from trialbook.storage.reader import RunRef
 
+_PAGES = 300
 _SHOWN = 60
 _RUNS = 20
 _TEXT = 160
@@ -39,7 +40,8 @@ _PART_PATH = 4
 def findings_pages(view: LedgerView, _: None) -> Iterator[Page]:
     """The list of groups with the rules that they became, and one page for each group."""
     found = view.findings
-    groups = [_row(group) for group in found.groups]
+    own = with_pages(found.groups)
+    groups = [_row(group, group.id in own) for group in found.groups]
     rules = _rules(view, found)
     for part in paged(groups, FINDINGS, "group"):
         yield Page(
@@ -60,22 +62,33 @@ def findings_pages(view: LedgerView, _: None) -> Iterator[Page]:
             },
         )
     for group in found.groups:
-        yield _page_of_group(view, group)
+        if group.id in own:
+            yield _page_of_group(view, group)
+
+
+def with_pages(groups: Sequence[Group]) -> frozenset[str]:
+    """The groups with pages of their own: those that became rules, and the most frequent ones."""
+    return frozenset(
+        group.id for number, group in enumerate(groups) if number < _PAGES or group.rules
+    )
 
 
 def found_groups(view: LedgerView) -> Iterator[tuple[str, str, str]]:
     """The groups for the search box: title, detail, address."""
+    own = with_pages(view.findings.groups)
     for group in view.findings.groups:
+        if group.id not in own:
+            continue
         said = f"{group.id}, {number_of(group.trials, 'trial')}"
         yield about_said(group), said, finding_page(group.id)
 
 
-def _row(group: Group) -> dict[str, Any]:
+def _row(group: Group, own: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002 - a fact
     seen = group.sightings
     said = about_said(group)
     return {
         "id": group.id,
-        "page": finding_page(group.id),
+        "page": finding_page(group.id) if own else "",
         "said": said if len(said) <= _TEXT else f"{said[:_TEXT]}…",
         "source": group.about.source,
         "times": len(seen),
@@ -211,9 +224,10 @@ def _page_of_link(view: LedgerView, link: str) -> str:
 def findings_of_question(groups: Sequence[Group], rubric: str) -> dict[str, list[dict[str, Any]]]:
     """The groups about each question of a rubric, for the rubric's page."""
     found: dict[str, list[dict[str, Any]]] = {}
+    own = with_pages(groups)
     for group in groups:
         name, _, question = group.about.item.partition(":")
-        if group.about.source not in (CHECK, REMARK) and name == rubric:
+        if group.about.source not in (CHECK, REMARK) and name == rubric and group.id in own:
             found.setdefault(question, []).append(_row(group))
     return found
 
