@@ -60,7 +60,7 @@ def pages_of_trial(run: RunRef, summary: Summary, files: TrialFiles) -> Iterator
         **_who(run, summary, trial),
         **_judged(files, evidence),
         "facts": plain(facts_said(trial, files.facts)) if files.facts else [],
-        "series": series_figure(files.series, files.session_patches),
+        "series": _series(files, trajectories),
         "change": plain(trial.change) if trial.change else None,
         "trajectories": trajectories.strips(),
         **shown_texts(run, files),
@@ -159,6 +159,14 @@ def _judged(files: TrialFiles, evidence: Evidence) -> dict[str, Any]:
         "sightings": sightings_of(evidence, files.trial.sightings),
         "reviews": evidence.reviews(said),
     }
+
+
+def _series(files: TrialFiles, trajectories: TrajectoryPages) -> dict[str, Any] | None:
+    """What is said of several sessions, each with the way to what its agent did."""
+    figure = series_figure(files.series, files.session_patches)
+    for session in figure["sessions"] if figure is not None else ():
+        session["trajectory"] = trajectories.of_session(session["number"])
+    return figure
 
 
 def _opinions(standing: Standing | None) -> list[dict[str, str]]:

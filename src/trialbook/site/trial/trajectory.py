@@ -24,6 +24,7 @@ from trialbook.storage.reader import RunRef
 EVENTS = 500
 """How many events a page has."""
 
+_WORTH = 8
 _HEAD = 200
 _SHORT = 600
 _SHORT_LINES = 12
@@ -38,22 +39,33 @@ class TrajectoryPages:
         self._run = run
         self._trial = trial
         self._trajectories = trajectories
+        self._marks = {
+            place: event_marks(trajectory.events) for place, trajectory in trajectories.items()
+        }
 
     def first(self, place: Place) -> str:
         """The page that the events of an attempt begin on."""
         return trajectory_page(self._run, self._trial.path, *place)
+
+    def of_session(self, session: int) -> str:
+        """The page of the first attempt of a session; empty if nothing of it is on record."""
+        places = [place for place in self._trajectories if place[0] == session]
+        return self.first(places[0]) if places else ""
 
     def strips(self) -> list[dict[str, Any]]:
         """Each attempt at a glance, as the trial's page shows it."""
         found = []
         for place, trajectory in self._trajectories.items():
             drawn = strip(trajectory.events, _Targets(self.first(place)))
+            notable = _index(trajectory.events, self._marks[place], self.first(place))
             title = f"session {place[0]}, attempt {place[1]}"
             found.append(
                 {
                     "title": title if len(self._trajectories) > 1 else "",
                     "page": self.first(place),
                     "strip": drawn,
+                    "notable": notable[:_WORTH],
+                    "more": max(0, len(notable) - _WORTH),
                     "notes": _notes(trajectory),
                 }
             )
@@ -62,7 +74,7 @@ class TrajectoryPages:
     def pages(self) -> Iterator[Page]:
         """All of them."""
         for place, trajectory in self._trajectories.items():
-            marks = event_marks(trajectory.events)
+            marks = self._marks[place]
             spent = offsets(trajectory.events)
             path = self.first(place)
             drawn = strip(trajectory.events, _Targets(path))
