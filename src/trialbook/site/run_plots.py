@@ -98,7 +98,7 @@ def duration_plot(results: RunResults) -> Plot | None:
     cut = sum(spread.censored for _, spread, _ in found)
     known = sum(spread.count for _, spread, _ in found)
     stopped = (
-        f" {cut} of {number_of(known, 'trial')} were stopped by a limit, and took longer than that."
+        f" {cut} of {number_of(known, 'trial')} were stopped by a limit, and would have gone on."
         if cut
         else ""
     )

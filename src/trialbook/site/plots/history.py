@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from trialbook.site.plots.drawing import NARROW, SHAPES, TONES, Drawing, Plot, Told, plotted
-from trialbook.site.plots.lettering import LINE, SIZE, apart, width
+from trialbook.site.plots.lettering import LINE, SIZE, apart, beside, width
 from trialbook.site.plots.scale import Scale, decimals, shares
 
 _PERCENT = 100
@@ -48,20 +48,20 @@ def _draw(lines: Sequence[str], moments: Sequence[Moment], wide: float) -> Drawi
     ends: list[tuple[float, float, str, str, str]] = []
     for number, name in enumerate(lines):
         shape, tone = SHAPES[number % len(SHAPES)], TONES[number % len(TONES)]
-        found = [(at, one) for at, one in enumerate(moments) if name in one.shares]
-        for (a, one), (b, other) in pairwise(found):
+        aside = beside(number, len(lines))
+        found = [
+            (along.at(at) + aside, up.at(one.shares[name]), one)
+            for at, one in enumerate(moments)
+            if name in one.shares
+        ]
+        for (a, b, one), (c, d, other) in pairwise(found):
             if one.group == other.group and not one.hollow and not other.hollow:
-                places = [
-                    (along.at(a), up.at(one.shares[name])),
-                    (along.at(b), up.at(other.shares[name])),
-                ]
-                drawing.path(f"curve all {tone}", places)
-        for at, one in found:
-            kind = f"{tone} hollow" if one.hollow else tone
-            drawing.mark(shape, kind, along.at(at), up.at(one.shares[name]), 4.5)
+                drawing.path(f"curve all {tone}", [(a, b), (c, d)])
+        for x, y, one in found:
+            drawing.mark(shape, f"{tone} hollow" if one.hollow else tone, x, y, 4.5)
         if found:
-            at, one = found[-1]
-            ends.append((up.at(one.shares[name]), along.at(at), name, shape, tone))
+            x, y, _ = found[-1]
+            ends.append((y, x, name, shape, tone))
     if tall:
         for number, (_, _, name, shape, tone) in enumerate(ends):
             row = bottom + 36 + number * (LINE + 2)

@@ -80,6 +80,11 @@ def apart(places: Sequence[float], low: float, high: float, gap: float = LINE) -
     return [min(max(start, low), most) + number * gap for number, start in enumerate(starts)]
 
 
+def beside(number: int, of: int, most: float = 5.0) -> float:
+    """How far a mark stands beside its place, so that equal values of several lines all show."""
+    return (number - (of - 1) / 2) * min(most, 20 / of) if of > 1 else 0.0
+
+
 def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from trialbook.site.plots.drawing import NARROW, SHAPES, TONES, Drawing, Plot, Told, plotted
-from trialbook.site.plots.lettering import LINE, apart
+from trialbook.site.plots.lettering import LINE, apart, beside
 from trialbook.site.plots.scale import Scale, decimals, shares
 
 _PERCENT = 100
@@ -57,11 +57,13 @@ def _draw(curves: Sequence[Curve], wide: float) -> Drawing:
     ends: list[tuple[float, str, str, str]] = []
     for number, curve in enumerate(curves):
         shape, tone = SHAPES[number % len(SHAPES)], TONES[number % len(TONES)]
+        aside = beside(number, len(curves))
+        moved = Scale(along.low, along.high, left + aside, right + aside)
         for kind, points, said in (
             ("one", curve.one_of, "one of k"),
             ("all", curve.all_of, "all of k"),
         ):
-            _curve(drawing, (along, up), points, f"{kind} {tone}", shape)
+            _curve(drawing, (moved, up), points, f"{kind} {tone}", shape)
             final = next((p for p in reversed(points) if p.value is not None), None)
             y = _TOP + _HIGH if final is None or final.value is None else up.at(final.value)
             ends.append((y, f"{curve.name}, {said}", f"{kind} {tone}", shape))
