@@ -18,6 +18,7 @@ from trialbook.formats.records import plain
 from trialbook.registry import Registry
 from trialbook.reporting.wording import number_of
 from trialbook.site.build import BuildOptions, Progress, SiteSummary, build_site
+from trialbook.site.watching import state_of
 
 _BUILD_FOLDER = "site/_build"
 _output = click.option(
@@ -78,12 +79,17 @@ def serve(context: Context, *, port: int, output: Path | None, jobs: int | None)
     The site is built again when the ledger, or a file that it is made from, changes, and open pages
     show it by themselves.
     """
-    from trialbook.cli.site_server import serve_site  # noqa: PLC0415 - a build needs no server
+    from trialbook.cli.site_server import Rebuild, serve_site  # noqa: PLC0415 - a build needs no server
 
+    state = state_of(context.root())
     with counting(context) as progress:
         summary = built(context, output, BuildOptions(jobs=jobs or processors(), progress=progress))
     tell(context, summary)
-    return serve_site(context, summary.output, port)
+
+    def again() -> None:
+        tell(context, built(context, output, BuildOptions(jobs=jobs or processors())))
+
+    return serve_site(context, summary.output, port, Rebuild(state=state, build=again))
 
 
 def built(context: Context, output: Path | None, options: BuildOptions) -> SiteSummary:
