@@ -31,6 +31,7 @@ _SIZES = (256, 4096, 65536)
 
 _PAIR = struct.Struct(">II")
 _SYNCED_OBJECTS = 128
+_QUICK = 1
 
 
 class NewObject(NamedTuple):
@@ -59,7 +60,8 @@ class OwnPacks:
         Raises:
             EnvironmentProblem: no permission, no space.
         """
-        writer = self._writer(len(objects))
+        # Somebody waits; what is put together later is compressed as git does it.
+        writer = self._writer(len(objects), _QUICK)
         durable = self._store.durable or len(objects) >= _SYNCED_OBJECTS
         try:
             for new in objects:
@@ -140,10 +142,10 @@ class OwnPacks:
         raw = read_regular(self._notes / name) or b""
         return [Likeness(*pair) for pair in _PAIR.iter_unpack(raw)]
 
-    def _writer(self, count: int) -> PackWriter:
+    def _writer(self, count: int, level: int = -1) -> PackWriter:
         try:
             self._folder.mkdir(exist_ok=True)
-            return PackWriter(self._folder, count, self._store.share)
+            return PackWriter(self._folder, count, self._store.share, level=level)
         except OSError as error:
             raise self._problem(error) from error
 

@@ -59,10 +59,14 @@ class PackWriter:
         folder: The ``pack`` folder.
         count: How many objects will be added.
         share: Widens the permissions of what is made, as the repository wants them.
+        level: How hard to compress, 1 (quick) to 9; by default zlib's own.
     """
 
-    def __init__(self, folder: Path, count: int, share: Callable[[Path], None]) -> None:
+    def __init__(
+        self, folder: Path, count: int, share: Callable[[Path], None], *, level: int = -1
+    ) -> None:
         self._folder = folder
+        self._level = level
         self._share = share
         self._count = count
         self._temporary = folder / f"tmp_pack_{os.getpid()}_{next(_counter)}"
@@ -95,9 +99,9 @@ class PackWriter:
         if base is not None:
             depth = base.depth + 1
             back = _back(offset - base.offset)
-            self._entry(oid, _head(_OFFSET_DELTA, len(delta)) + back + zlib.compress(delta), depth)
+            self._entry(oid, _head(_OFFSET_DELTA, len(delta)) + back + self._deflated(delta), depth)
         else:
-            self._entry(oid, _head(kind, len(data)) + zlib.compress(data), depth)
+            self._entry(oid, _head(kind, len(data)) + self._deflated(data), depth)
         self.likenesses.append(like)
         if len(data) <= _LARGEST_BASE:
             self._known(_Base(offset, depth, kind, lambda: data), like)
@@ -176,6 +180,9 @@ class PackWriter:
         self._entries.append((oid, zlib.crc32(raw), self._at))
         self._placed[oid] = self._at, depth
         self._put(raw)
+
+    def _deflated(self, data: bytes) -> bytes:
+        return zlib.compress(data, self._level)
 
     def _put(self, raw: bytes) -> None:
         self._file.write(raw)
