@@ -38,6 +38,7 @@ from trialbook.site.addresses import (
     task_page,
 )
 from trialbook.site.comparison_plots import difference_plot, from_to, task_slopes
+from trialbook.site.costs_page import run_money
 from trialbook.site.figures import cell_figure, when
 from trialbook.site.ledger_view import LedgerView
 from trialbook.site.run_plots import cost_plot_of, pass_plot_of, spent_of, tradeoff_of
@@ -49,7 +50,7 @@ Pair = tuple[str, str]
 """The names of a baseline and a candidate."""
 
 _PAIRS = 28
-_TASKS_SHOWN = 60
+_TASKS_SHOWN, _MOVED_SHOWN = 60, 100
 _CHECKS_SHOWN = 100
 _RUNS_ACROSS, _SLOTS_ACROSS = 12, 600
 """What is compared over several runs on a page; more of it is left to the command."""
@@ -76,7 +77,11 @@ def comparison_links(run: RunRef, plan: Plan) -> list[list[str]]:
 
 
 def comparison_pages(view: LedgerView, run: RunRef) -> Iterator[Page]:
-    """A page for each pair of a run's configurations."""
+    """A page for each pair of a run's configurations.
+
+    What the page of costs tells of the run is worked out on the way, since the run is at hand here.
+    """
+    run_money(view, run)
     pairs = comparison_pairs(view.plan(run))
     if not pairs:
         return
@@ -190,7 +195,7 @@ def _found(together: Together, one: Arm, other: Arm) -> dict[str, Any]:
     by_rule = rule(results)
     compared = compare_arms(results, one, other, by_rule)
     ready = compared.verdict is not Verdict.NOT_READY
-    valid = compared.valid
+    up, down = (compared.valid.up, compared.valid.down) if compared.valid is not None else ((), ())
     money = _money(results, compared) if ready else ([], None)
     return {
         "answer": answer(compared),
@@ -205,8 +210,9 @@ def _found(together: Together, one: Arm, other: Arm) -> dict[str, Any]:
         "evidence": list(evidence(compared)),
         "difference": difference_plot(compared),
         "slopes": task_slopes(compared),
-        "up": [_task(together, task, compared) for task in valid.up] if valid else [],
-        "down": [_task(together, task, compared) for task in valid.down] if valid else [],
+        "up": [_task(together, task, compared) for task in up[:_MOVED_SHOWN]],
+        "down": [_task(together, task, compared) for task in down[:_MOVED_SHOWN]],
+        "moved_hidden": max(0, len(up) - _MOVED_SHOWN) + max(0, len(down) - _MOVED_SHOWN),
         "unstable": [_task(together, task, compared) for task in compared.unstable][:_TASKS_SHOWN],
         "unstable_hidden": max(0, len(compared.unstable) - _TASKS_SHOWN),
         "categories_head": list(CATEGORIES_HEAD),

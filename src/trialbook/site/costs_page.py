@@ -32,7 +32,7 @@ _NOTHING = frozenset({"unknown", "none", ""})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _RunMoney:
+class RunMoney:
     """What one run's configurations cost, and what may be said of that beside their acceptance."""
 
     spent: tuple[Spent, ...]
@@ -96,7 +96,7 @@ def _suite(view: LedgerView, suite: str, briefs: Sequence[RunBrief]) -> dict[str
 def _run(view: LedgerView, brief: RunBrief) -> dict[str, Any]:
     run = brief.ref
     plan = view.plan(run)
-    found = view.reader.answer(run, "money", _RunMoney, lambda: _money(view.results(run)))
+    found = run_money(view, run)
     states = ((brief.draft, "draft"), (brief.partial, brief.part), (not brief.closed, "open"))
     return {
         "run": run.run,
@@ -120,11 +120,16 @@ def _run(view: LedgerView, brief: RunBrief) -> dict[str, Any]:
     }
 
 
-def _money(results: RunResults) -> _RunMoney:
+def run_money(view: LedgerView, run: RunRef) -> RunMoney:
+    """What a run's configurations cost; worked out once for as long as nothing is added to it."""
+    return view.reader.answer(run, "money", RunMoney, lambda: _money(view.results(run)))
+
+
+def _money(results: RunResults) -> RunMoney:
     spent = spent_of(results)
     found = compared(results)
     said = () if found is None else tuple(tradeoff_of(found, spent))
-    return _RunMoney(spent=spent, said=said)
+    return RunMoney(spent=spent, said=said)
 
 
 def _prices(view: LedgerView) -> list[dict[str, Any]]:
