@@ -71,9 +71,16 @@ def facts_by_outcome(
         trials: The trials as they count; those that were no valid execution are left out.
         facts: The facts of trials, by path; of several attempts the last one counts.
     """
+    return conduct_by_outcome(trials, {path: last_conduct(one) for path, one in facts.items()})
+
+
+def conduct_by_outcome(
+    trials: Iterable[Trial], conducts: Mapping[str, Conduct | None]
+) -> tuple[Measured, ...]:
+    """The same from how agents worked in each trial, by its path."""
     found: dict[str, tuple[list[Conduct], list[Conduct]]] = {}
     for trial in trials:
-        made = _last(facts.get(trial.path))
+        made = conducts.get(trial.path)
         if made is not None and trial.outcome.valid:
             sides = found.setdefault(trial.configuration, ([], []))
             sides[trial.outcome is not Outcome.ACCEPTED].append(made)
@@ -89,8 +96,9 @@ def facts_by_outcome(
     )
 
 
-def _last(facts: TrialFacts | None) -> Conduct | None:
-    made = [one.conduct for one in facts.attempts if one.conduct] if facts is not None else []
+def last_conduct(facts: TrialFacts) -> Conduct | None:
+    """How the agent worked in the last attempt that has a trajectory."""
+    made = [one.conduct for one in facts.attempts if one.conduct]
     return made[-1] if made else None
 
 

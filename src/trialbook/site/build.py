@@ -20,14 +20,15 @@ from trialbook.site.manifest import GroupHead, UnitRecord, pack_group, record_di
 from trialbook.site.plugin_pages import Source, named_fault, page_key, plugin_sources
 from trialbook.site.settings import SiteSettings, load_settings
 from trialbook.site.units import File, Made
-from trialbook.site.workshop import SCOPES, Done, Setting, Workshop
+from trialbook.site.workshop import SCOPES, Done, Setting, Unit, Workshop
 from trialbook.storage.reader import Reader
 
 Progress = Callable[[str, int, int], None]
 """Called with what is made, how many pages of it are there, and how many there will be."""
 
 _ASSETS, _PLUGIN = "assets", "plugin"
-_CHUNK, _SMALL_CHUNK = 200, 4
+_SMALL_CHUNK, _CHUNK, _LARGE_CHUNK = 4, 200, 1000
+_RUNS_EACH = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,23 +192,19 @@ class _Build:
 
     def make(self, stage: str, groups: Iterable[Group]) -> None:
         """Keep the groups that are as they were, and make what is missing of the others."""
-        chunks: list[Chunk] = []
+        waiting: list[tuple[Group, list[Unit]]] = []
         for group in groups:
             if self._keep(group):
                 continue
             units = group.units()
             kept = self._known(group.name, {unit.name: unit.key for unit in units})
-            begun = self._begun(group.name, group.key, kept)
+            self._begun(group.name, group.key, kept)
             missing = [unit for unit in units if unit.name not in kept]
-            size = _CHUNK if group.run is not None else _SMALL_CHUNK
-            mine = [
-                Chunk(group.name, tuple(missing[at : at + size]))
-                for at in range(0, len(missing), size)
-            ]
-            begun.chunks = len(mine)
-            chunks += mine
-            if not mine:
+            if missing:
+                waiting.append((group, missing))
+            else:
                 self._close(group.name)
+        chunks = self._chunks(waiting)
         total = sum(len(chunk.units) for chunk in chunks)
         done = 0
         for name, made in self._crew.make(chunks):
@@ -234,6 +231,20 @@ class _Build:
             removed=removed,
             problems=tuple(sorted({*problems, *faulty})),
         )
+
+    def _chunks(self, waiting: Sequence[tuple[Group, list[Unit]]]) -> list[Chunk]:
+        """The units to be made in parts that one process does at once.
+
+        A run is best left whole, since what its pages have in common is read once then.
+        """
+        many = len(waiting) >= _RUNS_EACH * self._options.jobs
+        chunks = []
+        for group, missing in waiting:
+            size = _SMALL_CHUNK if group.run is None else _LARGE_CHUNK if many else _CHUNK
+            parts = [tuple(missing[at : at + size]) for at in range(0, len(missing), size)]
+            self._open[group.name].chunks = len(parts)
+            chunks += [Chunk(group.name, part) for part in parts]
+        return chunks
 
     # --- parts ---------------------------------------------------------------------------------
 

@@ -6,9 +6,10 @@ people wrote is read from the work tree. The keys say what an answer depends on,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import cast
 
 from trialbook.errors import Problem, UserError
 from trialbook.model.ledgerfiles import ALARMS, RUBRICS, RULES
@@ -17,13 +18,14 @@ from trialbook.model.rubric import Rubric
 from trialbook.model.suite import Suite
 from trialbook.registry import Registry
 from trialbook.reporting.brief import RunBrief, brief_of
-from trialbook.reporting.facts_by_outcome import Measured, facts_by_outcome
+from trialbook.reporting.facts_by_outcome import Measured, conduct_by_outcome, last_conduct
 from trialbook.reporting.findings import Findings, findings
 from trialbook.reporting.gates import GateEntry, gates
 from trialbook.reporting.results import RunResults, load_results
 from trialbook.reporting.trial_facts import TrialFacts, load_facts
 from trialbook.site.authored_files import digest_of_authored
 from trialbook.site.units import ConfigurationRef, TaskRef, TrialRef
+from trialbook.stats.conduct import Conduct
 from trialbook.storage.lock import StoredLock, locked_protocols, read_lock
 from trialbook.storage.reader import Reader, RunRef
 from trialbook.storage.rows import TrialRow, rows
@@ -55,7 +57,7 @@ class LedgerView:
         self._rows: dict[RunRef, Sequence[TrialRow]] = {}
         self._by_task: dict[RunRef, dict[str, list[TrialRow]]] = {}
         self._briefs: dict[RunRef, RunBrief] = {}
-        self._facts: dict[tuple[RunRef, str], TrialFacts] = {}
+        self._facts: dict[TrialRef, TrialFacts] = {}
         self._suites: dict[str, tuple[Suite | None, tuple[Problem, ...]]] = {}
         self._authored: dict[str, str] = {}
         self._in_tasks: dict[RunRef, frozenset[str]] = {}
@@ -145,18 +147,36 @@ class LedgerView:
     def facts(self, trial: TrialRef) -> TrialFacts:
         """How the agent worked in a trial, and what its change is like."""
         run, path = trial
-        results = self.results(run)
-        return load_facts(self.reader, run, results.plan, results.standings[path].trial)
+        if trial not in self._facts:
+            if self._facts and next(iter(self._facts)).run != run:
+                self._facts.clear()
+            results = self.results(run)
+            standing = results.standings[path]
+            self._facts[trial] = load_facts(self.reader, run, results.plan, standing.trial)
+        return self._facts[trial]
 
     def worked(self, run: RunRef) -> tuple[Measured, ...]:
         """How agents worked in a run, by configuration and by whether they were accepted."""
         return self.reader.answer(run, "worked", tuple[Measured, ...], lambda: self._worked(run))
 
     def _worked(self, run: RunRef) -> tuple[Measured, ...]:
-        trials = self.results(run).trials
-        return facts_by_outcome(
-            trials, {trial.path: self.facts(TrialRef(run, trial.path)) for trial in trials}
+        conducts = self.reader.answer_each(
+            run, "conduct", cast("type[Conduct | None]", Conduct | None), self._conduct_in(run)
         )
+        return conduct_by_outcome(self.results(run).trials, conducts)
+
+    def _conduct_in(self, run: RunRef) -> Callable[[str], Conduct | None]:
+        return lambda path: last_conduct(self.facts(TrialRef(run, path)))
+
+    def prime(self, run: RunRef) -> None:
+        """Keep in the cache what pages above runs will ask of it, while it is at hand."""
+        self.brief(run)
+        self.rows(run)
+
+    def forget(self) -> None:
+        """Free what was read of single trials; what is known of whole runs stays."""
+        self.reader.forget()
+        self._facts.clear()
 
     @cached_property
     def findings(self) -> Findings:

@@ -117,7 +117,7 @@ def prose_key(view: LedgerView) -> object:
 
 
 def _run_files(view: LedgerView, run: RunRef) -> list[str]:
-    parts = -(-len(view.trials(run)) // _TRIALS)
+    parts = -(-len(view.rows(run)) // _TRIALS)
     return [run_search_file(run, number) for number in range(1, parts + 1)]
 
 

@@ -101,6 +101,9 @@ class Workshop:
             part = SCOPES[unit.scope][unit.part]
             record = self.put(unit.name, unit.key, part.make(self.view, unit.subject), seen)
             made.append(record)
+            if unit.scope == "run":
+                self.view.prime(unit.subject)
+        self.view.forget()
         return Done(tuple(made), tuple(seen), self._writer.written - before)
 
     def put(self, name: str, key: str, things: Iterable[Made], seen: list[Seen]) -> UnitRecord:

@@ -21,6 +21,7 @@ from trialbook.storage.files import read_regular, write_atomic
 T = TypeVar("T")
 
 _FORMAT = 1
+_TREE = 20
 _DIGEST = 32
 
 
@@ -41,12 +42,10 @@ class Answers:
             kind: What the answer is.
             compute: Works it out; its errors are the caller's.
         """
-        name = hashlib.sha256("\n".join(question).encode()).hexdigest()
-        path = self._folder / question[0] / name[:2] / name[2:40]
+        path = self._path(question)
         head = bytes.fromhex(tree)
-        raw = read_regular(path) or b""
-        body = raw[len(head) + _DIGEST :]
-        if raw.startswith(head) and hashlib.sha256(head + body).digest() == raw[20:52]:
+        given, body = _parts(path)
+        if given == head:
             with suppress(RecordError):
                 return unpack(kind, body, str(path))
         found = compute()
@@ -54,3 +53,23 @@ class Answers:
         with suppress(EnvironmentProblem):
             write_atomic(path, head + hashlib.sha256(head + body).digest() + body)
         return found
+
+    def last(self, question: tuple[str, str], kind: type[T]) -> T | None:
+        """The answer that was kept last, whatever the run's tree was then; None if none was."""
+        path = self._path(question)
+        given, body = _parts(path)
+        if given:
+            with suppress(RecordError):
+                return unpack(kind, body, str(path))
+        return None
+
+    def _path(self, question: tuple[str, str]) -> Path:
+        name = hashlib.sha256("\n".join(question).encode()).hexdigest()
+        return self._folder / question[0] / name[:2] / name[2:40]
+
+
+def _parts(path: Path) -> tuple[bytes, bytes]:
+    """The tree that an answer was given for, and the answer; nothing if it is not whole."""
+    raw = read_regular(path) or b""
+    head, digest, body = raw[:_TREE], raw[_TREE : _TREE + _DIGEST], raw[_TREE + _DIGEST :]
+    return (head, body) if hashlib.sha256(head + body).digest() == digest else (b"", b"")

@@ -160,6 +160,30 @@ class Reader:
             return compute()
         return self._answers.answer((question, run.path), entry.oid, kind, compute)
 
+    def answer_each(
+        self, run: RunRef, question: str, kind: type[T], compute: Callable[[str], T]
+    ) -> dict[str, T]:
+        """What follows from each trial's own folder alone, by its path: only new ones are read."""
+        kept = dict[str, tuple[str, kind]]  # type: ignore[valid-type]
+
+        def read() -> dict[str, tuple[str, T]]:
+            known = self._answers.last((question, run.path), kept) if self._answers else None
+            found: dict[str, tuple[str, T]] = {}
+            for path in self.trial_paths(run):
+                oid, before = (
+                    self.object_id(f"runs/{run.path}/{path}") or "",
+                    (known or {}).get(path),
+                )
+                found[path] = before if before and before[0] == oid else (oid, compute(path))
+            return found
+
+        return {path: value for path, (_, value) in self.answer(run, question, kept, read).items()}
+
+    def forget(self) -> None:
+        """Free what was read; it is read again when it is asked for."""
+        for known in (self._records, self._trees, self._places):
+            known.clear()
+
     def trial_paths(self, run: RunRef) -> list[str]:
         """The folders of a run's trials, in the run's folder; by name, not by meaning."""
         return [path for path, _ in self._trial_entries(run)]
@@ -249,8 +273,9 @@ class Reader:
         """The commit that added a record beside the runs, by its path from the root down."""
         folder, _, name = path.rpartition("/")
         where = self._prefix + os.fsencode(folder)
-        found = additions(self._store, self.head, where) if self.head else {}
-        return found.get(os.fsencode(name))
+        return (additions(self._store, self.head, where) if self.head else {}).get(
+            os.fsencode(name)
+        )
 
     def committed(self) -> float:
         """When the commit was made that this is the ledger at, in seconds since 1970."""
