@@ -181,8 +181,7 @@ class Reader:
 
     def forget(self) -> None:
         """Free what was read; it is read again when it is asked for."""
-        for known in (self._records, self._trees, self._places):
-            known.clear()
+        self._records, self._trees, self._places = {}, {}, {}
 
     def trial_paths(self, run: RunRef) -> list[str]:
         """The folders of a run's trials, in the run's folder; by name, not by meaning."""
@@ -273,9 +272,8 @@ class Reader:
         """The commit that added a record beside the runs, by its path from the root down."""
         folder, _, name = path.rpartition("/")
         where = self._prefix + os.fsencode(folder)
-        return (additions(self._store, self.head, where) if self.head else {}).get(
-            os.fsencode(name)
-        )
+        found = additions(self._store, self.head, where) if self.head else {}
+        return found.get(os.fsencode(name))
 
     def committed(self) -> float:
         """When the commit was made that this is the ledger at, in seconds since 1970."""
@@ -288,7 +286,7 @@ class Reader:
         trial is a run, and behind a slash its folder: ``<task>/<configuration>/r<k>``.
 
         Raises:
-            UserError: nothing fits, or more than one does; the message lists candidates.
+            UserError: nothing fits, or more than one does; candidates are listed.
         """
         return resolve(text, self.runs(), self.trial_paths)
 
