@@ -23,6 +23,10 @@ help: ## list the targets
 	$(PIP) --group dev
 	@touch $@
 
+.venv/browser: .venv/dev
+	$(PIP) --group browser
+	@touch $@
+
 .venv/crosscheck: .venv/dev
 	$(PIP) --group crosscheck
 	@touch $@
@@ -74,6 +78,12 @@ test-all: .venv/dev clients ## all tests but the exhaustive sweeps
 test-exhaustive: .venv/dev ## kill and fill the disk at every call of a run: many minutes
 	$(BIN)/python -m pytest -m exhaustive -n 2 $(ARGS)
 
+browser: .venv/browser ## look at the site in a real browser: needs Debian's chromium
+	$(BIN)/python -m pytest -m browser $(ARGS)
+
+screenshots: .venv/browser ## take pictures of every kind of page into site/_screenshots
+	$(BIN)/python -m tests.browser.screenshots $(ARGS)
+
 benchmark: .venv/dev ## measure against plain git and write the figures into the docs (takes an hour)
 	$(BIN)/python -m benchmarks.ledger --write $(ARGS)
 	$(BIN)/python -m benchmarks.overhead --write $(ARGS)
@@ -102,7 +112,7 @@ architecture: .venv/dev ## import directions, doors and sizes
 docs: .venv/dev ## write the generated reference pages anew
 	$(BIN)/python -m trialbook.cli.reference site/pages/reference
 
-ci: .venv/crosscheck lint types architecture test-all ## what the build server runs
+ci: .venv/crosscheck .venv/browser lint types architecture test-all ## what the build server runs
 
 clean: ## remove what was generated; the ledger stays
-	rm -rf .venv site/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv site/_build site/_screenshots .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,20 +13,29 @@ import pytest
 from tests.program import PROGRAM, Done
 
 
-@pytest.fixture(autouse=True)
-def _own_world(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """No test reads the operator's home, git configuration or cache."""
-    home = tmp_path_factory.mktemp("home")
+@contextmanager
+def own_world(home: Path) -> Iterator[None]:
+    """Within it, neither the operator's home nor git configuration nor cache is read."""
+    home.mkdir(parents=True, exist_ok=True)
     (home / ".gitconfig").write_text(
         "[user]\n\tname = Test Person\n\temail = test@example.invalid\n"
         "[init]\n\tdefaultBranch = main\n"
     )
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(home / ".cache"))
-    monkeypatch.setenv("TRIALBOOK_CACHE", str(home / ".cache" / "trialbook"))
-    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "NO_COLOR", "FORCE_COLOR"):
-        monkeypatch.delenv(name, raising=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(home))
+        patch.setenv("XDG_CACHE_HOME", str(home / ".cache"))
+        patch.setenv("TRIALBOOK_CACHE", str(home / ".cache" / "trialbook"))
+        patch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+        for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "NO_COLOR", "FORCE_COLOR"):
+            patch.delenv(name, raising=False)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _own_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Every test is in a world of its own."""
+    with own_world(tmp_path_factory.mktemp("home")):
+        yield
 
 
 @pytest.fixture
