@@ -41,6 +41,11 @@ def test_no_record_holds_a_place_of_somebodys_machine() -> None:
     assert found == []
 
 
+def test_no_log_is_kept_where_a_clone_cannot_get_at_it() -> None:
+    attributes = (ROOT / "runs").rglob(".gitattributes")
+    assert [path for path in attributes if "filter=lfs" in path.read_text()] == []
+
+
 @pytest.mark.slow
 def test_the_shipped_ledger_verifies(tmp_path: Path) -> None:
     clone = ["git", "clone", "-q", "--no-local", str(ROOT), str(tmp_path / "clone")]
