@@ -161,6 +161,7 @@ def _page(path: str, together: Together, pair: Pair, links: Sequence[Sequence[st
         "protocol": plan.protocol,
         "decision": plan.decision,
         "planned": _planned(results, pair),
+        "any_planned": declared(results) is not None,
         "others": [link for link in links if link[1] != path],
         "commands": [_command(results, pair)],
         "reasons": ["no run has both of them"],

@@ -39,6 +39,11 @@ def difference_plot(compared: Compared) -> Plot | None:
     band = (
         "" if margin is None else " The band is the margin, which the thick part is held against."
     )
+    squares = (
+        " Squares: categories, each by itself, dashed where nothing may be claimed."
+        if compared.categories
+        else ""
+    )
     return interval_plot(
         rows,
         of_differences(
@@ -50,8 +55,7 @@ def difference_plot(compared: Compared) -> Plot | None:
             f"{compared.baseline.name}, in points",
             text=next(evidence(compared)),
             note="Diamond: the mean over tasks, on which the answer rests; its line is the "
-            f"interval.{band} Squares: categories, each by itself, dashed where nothing may be "
-            "claimed. Dots: single tasks, whose counts carry no interval.",
+            f"interval.{band}{squares} Dots: single tasks, whose counts carry no interval.",
             columns=("what", "difference", "interval or counts"),
             rows=list(_numbers(compared, valid)),
         ),

@@ -138,8 +138,11 @@ def acceptance_plot(found: RubricAgreement) -> Plot | None:
         of_shares(),
         Told(
             title="What each reviewer would merge",
-            text="Of agents' changes, and of answers whose worth is known beforehand: "
-            + "; ".join(f"{row.label} {row.said}" for row in rows)
+            text="Of agents' changes, to be read beside answers whose worth is known beforehand: "
+            + "; ".join(
+                f"{one.reviewer} would merge {share_said(one.trials.count, one.trials.total)}"
+                for one in found.checks
+            )
             + ".",
             note="Known-good answers should be to the right, known-bad ones to the left; how far "
             "they are says how to read the reviewer's other answers.",
