@@ -91,6 +91,7 @@ benchmark: .venv/dev ## measure against plain git and write the figures into the
 	$(BIN)/python -m benchmarks.simulations --write
 	$(BIN)/python -m benchmarks.sandboxes --write
 	$(BIN)/python -m benchmarks.startup --write
+	$(BIN)/python -m benchmarks.site --peers --write
 
 reference-ledger: .venv/dev clients ## make the shipped runs anew, in a clone: make reference-ledger TO=FOLDER
 	$(BIN)/python -m reference $(TO) $(ARGS)
