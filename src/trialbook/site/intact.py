@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from trialbook.errors import EnvironmentProblem
 from trialbook.formats.records import RecordError, pack, unpack
-from trialbook.site.manifest import FileRecord
+from trialbook.site.manifest import FileRecord, record_path
 from trialbook.storage.files import read_regular, write_atomic
 
 
@@ -46,7 +46,8 @@ class Intact:
         known = self._groups.get(group)
         if known is None or known.record != record or not all(map(self._holds, known.files)):
             return None
-        return [seen.path for seen in known.files]
+        own = record_path(group)
+        return [seen.path for seen in known.files if seen.path != own]
 
     def seen(self, group: str, record: str, files: Iterable[FileRecord]) -> dict[str, Seen]:
         """Those of a group's files that are as they were."""
@@ -64,8 +65,11 @@ class Intact:
         return found
 
     def note(self, group: str, record: str, files: Iterable[Seen]) -> None:
-        """Remember how the files of a group are now."""
-        self._groups[group] = _Group(record, tuple(files))
+        """Remember how the files of a group are now, its record among them."""
+        own = record_path(group)
+        there = os.lstat(f"{self._folder}/{own}")
+        seen = Seen(own, there.st_size, there.st_mtime_ns)
+        self._groups[group] = _Group(record, (*files, seen))
 
     def save(self, groups: Iterable[str]) -> None:
         """Keep it for the next build; what cannot be kept costs time only."""
