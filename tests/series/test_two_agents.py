@@ -11,7 +11,7 @@ from tests.series import recorded
 from tests.series.people import filled, given
 from tests.series.recorded import answers, ledger_of
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]  # whole runs of suites
 SUITE = "export-feature"
 
 

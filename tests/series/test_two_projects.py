@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import trialbook
 from tests.series.recorded import CONFIGURATIONS, TASKS, answer, answers, ledger_of, run_of, shown
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]  # whole runs of suites
 
 DIMENSIONS = ("outcome", "continuity", "repair", "maintainability", "trajectory")
 
