@@ -19,6 +19,7 @@ from jinja2 import (
     FileSystemBytecodeCache,
     FileSystemLoader,
     PackageLoader,
+    PrefixLoader,
     StrictUndefined,
     TemplateError,
     TemplateSyntaxError,
@@ -49,18 +50,21 @@ _as_markup = str.__new__  # Made very often: quicker than by name.
 class Renderer:
     """Draws pages with the program's theme, what a ledger overrides of it, and plugins' templates.
 
-    ``overrides`` is searched first, template by template; then the theme; then ``extras``.
+    ``overrides`` is searched first, template by template; then the theme; then ``extras``. What the
+    theme has is also to be found below ``theme/``, for overrides that add to it.
     """
 
     def __init__(
         self, overrides: Path, extras: Sequence[Path] = (), *, cache: Path | None = None
     ) -> None:
         self._markdown = _markdown()
+        theme = PackageLoader("trialbook.site", "theme/templates")
         self._environment = _Environment(
             loader=ChoiceLoader(
                 [
                     FileSystemLoader(overrides),
-                    PackageLoader("trialbook.site", "theme/templates"),
+                    theme,
+                    PrefixLoader({"theme": theme}),
                     FileSystemLoader(extras),
                 ]
             ),
