@@ -42,11 +42,15 @@ def test_a_page_lists_findings_with_their_rules(tmp_path: Path) -> None:
     page = (built(root, tmp_path / "site") / "findings/index.html").read_text()
     assert "question merge:solves at src/user_service.py: solves as I see it" in page
     assert "none yet" in page
-    group = page.partition('href="#f-')[2][:8]
+    group = page.partition('id="f-')[2][:8]
     trialbook(root, "finding", "resolve", group, "--rule", "task", "--link", AGENTS)
     page = (built(root, tmp_path / "site") / "findings/index.html").read_text()
-    assert f"task: {AGENTS}" in page
-    assert "not sent back since" in page
+    (rule,) = (
+        line for line in page.splitlines() if f'href="{group}.html"' in line and "rule-" in line
+    )
+    assert AGENTS in rule
+    assert ">task<" in rule
+    assert ">never<" in rule
 
 
 def test_nothing_of_sealed_reviews_is_on_a_page(tmp_path: Path) -> None:
