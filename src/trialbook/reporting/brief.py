@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trialbook.model.plan import Plan
-from trialbook.reporting.results import RunResults, load_results
+from trialbook.reporting.results import RunResults
 from trialbook.reporting.summary import ConfigurationSummary
 from trialbook.reporting.wording import part_said
 from trialbook.stats.views import Counts
-from trialbook.storage.reader import Reader, RunRef
+from trialbook.storage.reader import RunRef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,17 +40,6 @@ class RunBrief:
     def ref(self) -> RunRef:
         """The run."""
         return RunRef(self.suite, self.run)
-
-
-def brief_of(reader: Reader, run: RunRef) -> RunBrief:
-    """One run in short; a reader with a cache reads it once for as long as nothing is added to it.
-
-    Raises:
-        RecordError: a record that cannot be read.
-    """
-    return reader.answer(
-        run, "brief", RunBrief, lambda: brief(load_results(reader, run), reader.is_closed(run))
-    )
 
 
 def brief(results: RunResults, closed: bool) -> RunBrief:  # noqa: FBT001 - a fact of the run

@@ -17,13 +17,14 @@ from trialbook.model.plan import Plan
 from trialbook.model.rubric import Rubric
 from trialbook.model.suite import Suite
 from trialbook.registry import Registry
-from trialbook.reporting.brief import RunBrief, brief_of
+from trialbook.reporting.brief import RunBrief, brief
 from trialbook.reporting.facts_by_outcome import Measured, conduct_by_outcome, last_conduct
 from trialbook.reporting.findings import Findings, findings
 from trialbook.reporting.gates import GateEntry, gates
 from trialbook.reporting.results import RunResults, load_results
 from trialbook.reporting.trial_facts import TrialFacts, load_facts
 from trialbook.site.authored_files import digest_of_authored
+from trialbook.site.keys import key_of
 from trialbook.site.units import ConfigurationRef, TaskRef, TrialRef
 from trialbook.stats.conduct import Conduct
 from trialbook.storage.lock import StoredLock, locked_protocols, read_lock
@@ -60,7 +61,7 @@ class LedgerView:
         self._facts: dict[TrialRef, TrialFacts] = {}
         self._suites: dict[str, tuple[Suite | None, tuple[Problem, ...]]] = {}
         self._authored: dict[str, str] = {}
-        self._in_tasks: dict[RunRef, frozenset[str]] = {}
+        self._beside: dict[RunRef, str] = {}
 
     # --- what there is ---------------------------------------------------------------------------
 
@@ -105,7 +106,9 @@ class LedgerView:
     def brief(self, run: RunRef) -> RunBrief:
         """A run in short, for lists; cheap."""
         if run not in self._briefs:
-            self._briefs[run] = brief_of(self.reader, run)
+            self._briefs[run] = self.reader.answer(
+                run, "brief", RunBrief, lambda: brief(self.results(run), self.reader.is_closed(run))
+            )
         return self._briefs[run]
 
     def briefs(self, suite: str | None = None) -> list[RunBrief]:
@@ -272,12 +275,15 @@ class LedgerView:
         """The plan of a run."""
         return self.reader.object_id(f"runs/{run.path}/plan.json") or ""
 
-    def beside_key(self, run: RunRef) -> object:
+    def beside_key(self, run: RunRef) -> str:
         """What a run's folder holds beside trials: plan, incidents, later grades and reviews."""
-        folder = f"runs/{run.path}"
-        skipped = self._task_folders(run) | _DERIVED
-        names = [name for name in self.reader.ledger_names(folder) if name not in skipped]
-        return tuple((name, self.reader.object_id(f"{folder}/{name}")) for name in names)
+        if run not in self._beside:
+            folder = f"runs/{run.path}"
+            skipped = {*self.plan(run).tasks, *_DERIVED}
+            names = [name for name in self.reader.ledger_names(folder) if name not in skipped]
+            parts = [(name, self.reader.object_id(f"{folder}/{name}")) for name in names]
+            self._beside[run] = key_of(tuple(parts))
+        return self._beside[run]
 
     def task_key(self, task: TaskRef) -> object:
         """A task in all runs: its trials, the plans, and what the runs have beside trials."""
@@ -297,12 +303,6 @@ class LedgerView:
             return self.run_key(run)
         task = path.partition("/")[0]
         return (self.reader.object_id(f"runs/{run.path}/{task}"), self.beside_key(run))
-
-    def _task_folders(self, run: RunRef) -> frozenset[str]:
-        if run not in self._in_tasks:
-            paths = self.reader.trial_paths(run)
-            self._in_tasks[run] = frozenset(path.partition("/")[0] for path in paths)
-        return self._in_tasks[run]
 
     @cached_property
     def site_key(self) -> object:

@@ -30,6 +30,10 @@ SCOPES: Mapping[str, Sequence[Part[Any]]] = {
 """The parts of each scope, by the scope's name."""
 
 
+_MANY = 60
+"""After as many units what was read for them is freed."""
+
+
 class Unit(NamedTuple):
     """A part of a scope, by its number there, and its subject; with its name and key."""
 
@@ -103,7 +107,8 @@ class Workshop:
             made.append(record)
             if unit.scope == "run":
                 self.view.prime(unit.subject)
-        self.view.forget()
+        if len(made) > _MANY:
+            self.view.forget()
         return Done(tuple(made), tuple(seen), self._writer.written - before)
 
     def put(self, name: str, key: str, things: Iterable[Made], seen: list[Seen]) -> UnitRecord:

@@ -129,14 +129,9 @@ class Reader:
         Raises:
             RecordError: a ``trial.json`` that cannot be read as a trial.
         """
-
-        def read() -> list[Trial]:
-            return sorted(
-                (trial for _, trial in self.records(run, Trial)),
-                key=lambda trial: (*trial.slot, trial.rerun),
-            )
-
-        return self.answer(run, "trials", list[Trial], read)
+        with no_collection():
+            found = self.answer_each(run, "trial", Trial, lambda path: self.trial(run, path))
+        return sorted(found.values(), key=lambda trial: (*trial.slot, trial.rerun))
 
     def records(self, run: RunRef, kind: type[T]) -> list[tuple[str, T]]:
         """Every ``trial.json`` of a run as some kind of value, with the trial's folder, by name.
