@@ -60,6 +60,7 @@ class ConfigurationSummary:
     name: str
     label: str
     nature: str
+    description: str
     counts: Counts
     checks: tuple[ChecksCount, ...]
     spend: tuple[Spend, ...]
@@ -161,6 +162,7 @@ def _configuration(
         name=name,
         label=nature_label(planned),
         nature=nature(planned),
+        description=" ".join(planned.description.split()),
         counts=count(slots),
         checks=tuple(_checks(slots, by_slot)),
         spend=tuple(spend([trial.usage for trial in trials])),

@@ -69,6 +69,7 @@ def configuration_figure(row: ConfigurationSummary) -> dict[str, Any]:
         "name": row.name,
         "label": row.label,
         "nature": row.nature,
+        "description": row.description,
         "counts": counts_figure(row.counts),
         "checks": [
             {

@@ -126,6 +126,7 @@ def _title(trial: Trial) -> str:
 def _who(run: RunRef, summary: Summary, trial: Trial) -> dict[str, Any]:
     """Which trial it is, and which others there are."""
     neighbours = _neighbours(run, summary, trial)
+    planned = next((r for r in summary.configurations if r.name == trial.configuration), None)
     return {
         "suite": {"name": trial.suite, "page": suite_page(trial.suite)},
         "run": {"name": trial.run, "page": run_page(run)},
@@ -135,9 +136,8 @@ def _who(run: RunRef, summary: Summary, trial: Trial) -> dict[str, Any]:
         "configuration_page": configuration_page(trial.suite, trial.configuration),
         "repetition": trial.repetition,
         "rerun": trial.rerun,
-        "nature": next(
-            (r.nature for r in summary.configurations if r.name == trial.configuration), ""
-        ),
+        "nature": planned.nature if planned else "",
+        "description": planned.description if planned else "",
         "status": trial.status,
         "outcome": outcome_figure(trial.outcome),
         "reason": trial.reason,
