@@ -109,10 +109,18 @@ def test_tables_of_markdown_scroll_in_a_box_and_have_no_styles_of_their_own() ->
 
 
 def test_quoted_markdown_stays_below_its_heading_and_takes_no_anchor_of_the_page() -> None:
-    source = "# Checks\n\n###### Deep\n\n[up](#checks) [out](a.md#b)\n"
+    source = "# Checks\n\n###### Deep\n\n[up](#checks) [out](https://a.example/b.md#b)\n"
     html = str(Renderer(Path("nowhere")).markdown(source, 2))
     assert "<h3>Checks</h3>" in html
     assert "<h6>Deep</h6>" in html
     assert " id=" not in html
     assert "<a>up</a>" in html
-    assert 'href="a.html#b"' in html
+    assert 'href="https://a.example/b.md#b"' in html
+
+
+def test_quoted_markdown_names_no_file_since_it_is_from_elsewhere() -> None:
+    source = "[a](README.md) ![b](../../../etc/hostname) [c](?d) ![e](f/g.png 'h')"
+    html = str(Renderer(Path("nowhere")).markdown(source, 2))
+    assert "<a>a</a>" in html
+    assert "href" not in html
+    assert html.count('src="data:,"') == html.count("src=") == 2

@@ -114,7 +114,8 @@ class Renderer:
         """Markdown as safe HTML; relative links to ``.md`` lead to the pages made from them.
 
         ``under`` is the level of the heading that the text is quoted under: its own headings go
-        below that, and take no anchors, which are the page's.
+        below that, and take no anchors, which are the page's. What a quoted text calls by a
+        relative address lies where the text is from, so that there is no link to it.
         """
         html = self._markdown.render(visible(source), {"under": under})
         return Markup(html)  # noqa: S704 - raw HTML is off, links are checked
@@ -263,8 +264,8 @@ def _finish(state: StateCore) -> None:
             token.attrJoin("class", f"align-{str(style).rpartition(':')[2]}")
         for child in token.children or ():
             _CHILDREN.get(child.type, _nothing)(child)
-            if under and str(child.attrs.get("href", "")).startswith("#"):
-                del child.attrs["href"]
+            if under:
+                _unlink(child)
 
 
 def _link(token: Token) -> None:
@@ -282,6 +283,14 @@ def _image(token: Token) -> None:
     target = str(token.attrGet("src") or "")
     if urlsplit(target).scheme:
         # The pages' security policy loads nothing from elsewhere: the alternative text shows.
+        token.attrSet("src", "data:,")
+
+
+def _unlink(token: Token) -> None:
+    """Take the address from a link or an image that does not lead to the web."""
+    if "href" in token.attrs and not urlsplit(str(token.attrs["href"])).scheme:
+        del token.attrs["href"]
+    elif token.type == "image":
         token.attrSet("src", "data:,")
 
 
