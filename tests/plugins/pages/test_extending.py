@@ -6,7 +6,8 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
+import tomllib
+from pathlib import Path, PurePath
 
 import pytest
 from tests.recorded import drift_run, new_ledger, record_run
@@ -53,6 +54,13 @@ def build(ledger: Path, installed: Path) -> subprocess.CompletedProcess[str]:
         text=True,
         check=False,
     )
+
+
+def test_the_package_of_the_example_takes_its_templates_along() -> None:
+    [project] = blocks("toml")
+    [(package, patterns)] = tomllib.loads(project)["tool"]["setuptools"]["package-data"].items()
+    page = PurePath("our_owners/templates/owners/page.html")
+    assert any(page.match(f"{package}/{pattern}") for pattern in patterns)
 
 
 def test_the_plugin_of_the_example_brings_its_page(ledger: Path, tmp_path: Path) -> None:
