@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.error import HTTPError
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import pytest
 from tests.conftest import trialbook
@@ -108,6 +108,9 @@ def test_nothing_but_the_site_is_served(served: Served) -> None:
     for path in ("runs/", "../suites/mini/suite.yaml", "%2e%2e/%2e%2e/suites/mini/suite.yaml"):
         with pytest.raises(HTTPError, match="404"):
             served.get(path)
+    foreign = Request(served.address, headers={"Host": "localhost.example"})
+    with pytest.raises(HTTPError, match="421"):
+        urlopen(foreign, timeout=60)
     assert served.get("_trialbook/wait.js?version=%22;alert(1)") == (
         f'window.trialbookVersion = "{served.version}";\n'
     )

@@ -24,6 +24,8 @@ _LIVE, _WAIT = "/_trialbook/live.js", "/_trialbook/wait.js"
 _PATIENCE = 20.0
 _PAUSE = 0.5
 _NAME = re.compile(r"[0-9a-f-]{1,40}")
+_OURS = re.compile(r"(localhost|127\.0\.0\.1)(:\d+)?", re.IGNORECASE | re.ASCII)
+"""The hosts that this machine is asked for as; a foreign name may be made to lead here."""
 _SCRIPT = """"use strict";
 (() => {
   const mine = new URL(document.currentScript.src).searchParams.get("version");
@@ -163,6 +165,18 @@ class QuietHandler(SimpleHTTPRequestHandler):
         ".svg": "image/svg+xml",
         ".xml": "application/xml; charset=utf-8",
     }
+
+    def parse_request(self) -> bool:
+        """Answer those only who ask for this machine by its own name.
+
+        Else a page from elsewhere could read the site, by letting a name of its own lead here.
+        """
+        if not super().parse_request():
+            return False
+        if _OURS.fullmatch(self.headers.get("Host", "localhost").strip()):
+            return True
+        self.send_error(421, "Misdirected Request")
+        return False
 
     def do_GET(self) -> None:
         """A file as it is; a page with the script that loads it again."""
