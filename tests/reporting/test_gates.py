@@ -88,6 +88,24 @@ def test_the_newest_of_what_people_found_out_counts(ledger: Path) -> None:
     assert replace(failed, alarms=tuple(told)).false_alarm is False
 
 
+def test_a_false_alarm_stays_one_when_later_grades_let_the_gate_pass(ledger: Path) -> None:
+    [failed, *_] = known(ledger)
+    told = Alarm(
+        id="20261130T151520Z-3f9c2d",
+        created="2026-11-30T15:15:20.000Z",
+        author="a",
+        trialbook="0.1.0",
+        run=failed.gate.run,
+        kind=AlarmKind.FALSE,
+        because="b",
+    )
+    entry = replace(failed, gate=replace(failed.gate, verdict="pass"), alarms=(told,))
+    assert entry.false_alarm is True
+    assert alarm_said(entry).startswith("false alarm: it failed then")
+    [rate] = alarm_rates([entry])
+    assert (rate.failed, rate.false, rate.unknown) == (1, 1, 0)
+
+
 def test_the_rate_has_counts_an_interval_and_what_is_not_known(ledger: Path) -> None:
     [rate] = alarm_rates(known(ledger))
     assert (rate.gates, rate.decided, rate.failed, rate.false, rate.unknown) == (3, 3, 2, 1, 1)

@@ -100,8 +100,11 @@ class GateEntry:
 
     @property
     def failed(self) -> bool:
-        """Whether it stopped a change."""
-        return self.gate.verdict == Answer.FAIL
+        """Whether it stopped a change.
+
+        One that somebody looked into did, even if it would pass by grades that came later.
+        """
+        return self.gate.verdict == Answer.FAIL or bool(self.alarms)
 
     @property
     def false_alarm(self) -> bool | None:

@@ -10,6 +10,7 @@ from trialbook.formats.records import plain
 from trialbook.reporting.gates import AlarmRate, GateEntry, GateSide
 from trialbook.reporting.summary import Spend
 from trialbook.reporting.wording import duration, money, number_of, percent, rate, words
+from trialbook.stats.gate import Answer
 from trialbook.stats.interval import Interval
 from trialbook.stats.views import Tally
 
@@ -33,7 +34,10 @@ def alarm_said(entry: GateEntry) -> str:
         return "not looked into"
     if not entry.alarms:
         return "false alarm: nothing differs"
-    return "false alarm" if entry.false_alarm else "real"
+    said = "false alarm" if entry.false_alarm else "real"
+    if entry.gate.verdict == Answer.FAIL:
+        return said
+    return f"{said}: it failed then, and would not by the grades of now"
 
 
 def minutes_said(entry: GateEntry) -> str:
