@@ -10,9 +10,10 @@ fits nowhere begins the next group.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
+from operator import attrgetter
 
 from trialbook.formats.records import RecordError, from_json
 from trialbook.model.deciding import is_judge
@@ -22,8 +23,9 @@ from trialbook.model.ledgerfiles import RULES, rule_path
 from trialbook.model.review import Reviewed
 from trialbook.model.rubric import AnswerKind
 from trialbook.model.rule import About, Rule
+from trialbook.model.standing import Standing
 from trialbook.model.trust import JudgeUse, allows
-from trialbook.storage.corrections import grades, standings
+from trialbook.storage.corrections import grades, regrades, standing, standings
 from trialbook.storage.reader import Reader, RunRef
 
 CHECK, QUESTION, REMARK = "check", "question", "remark"
@@ -47,9 +49,13 @@ class Sighting:
     about: About
 
 
+_trial, _by = attrgetter("trial"), attrgetter("by")
+_place_in_time = attrgetter("when", "trial", "by")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentBack:
-    """What was sent back in one run; ``opinions`` are not among the sightings."""
+    """What was sent back in one trial; ``opinions`` are not among the sightings."""
 
     sightings: tuple[Sighting, ...]
     opinions: int
@@ -63,16 +69,17 @@ class Group:
     about: About
     sightings: tuple[Sighting, ...]
     rules: tuple[Rule, ...] = ()
+    trials: int = field(init=False)
+    """In how many trials it was found."""
 
-    @property
-    def trials(self) -> int:
-        """In how many trials it was found."""
-        return len({one.trial for one in self.sightings})
+    def __post_init__(self) -> None:
+        # Once: it is asked for often, and of very many.
+        object.__setattr__(self, "trials", len(set(map(_trial, self.sightings))))
 
     @property
     def by(self) -> tuple[str, ...]:
         """Who found it."""
-        return tuple(sorted({one.by for one in self.sightings}))
+        return tuple(sorted(set(map(_by, self.sightings))))
 
     @property
     def repeats(self) -> tuple[Sighting, ...]:
@@ -102,10 +109,10 @@ def findings(reader: Reader, runs: Sequence[RunRef] | None = None) -> Findings:
     seen: list[Sighting] = []
     opinions = 0
     for run in reader.runs():
-        found = reader.answer(run, "sent-back", SentBack, partial(_sent_back, reader, run))
-        seen += found.sightings
-        opinions += found.opinions
-    groups = _grouped(sorted(seen, key=lambda one: (one.when, one.trial, one.by)), rules(reader))
+        for found in _of_run(reader, run):
+            seen += found.sightings
+            opinions += found.opinions
+    groups = _grouped(sorted(seen, key=_place_in_time), rules(reader))
     if runs is not None:
         wanted = tuple(f"{run.path}/" for run in runs)
         groups = [
@@ -167,13 +174,18 @@ def _grouped(seen: Sequence[Sighting], known: Sequence[Rule]) -> list[Group]:
             names.setdefault((rule.about.source, rule.about.item), []).append(rule.group)
     members: dict[str, list[Sighting]] = {name: [] for name in heads}
     for one in seen:
-        able = names.setdefault((one.about.source, one.about.item), [])
-        name = next((name for name in able if alike(heads[name], one.about)), None)
+        about = one.about
+        able = names.setdefault((about.source, about.item), [])
+        if about.source == CHECK:
+            name = able[0] if able else None
+        else:
+            name = next((name for name in able if alike(heads[name], about)), None)
         if name is None:
-            name = group_name(one.about)
-            heads[name] = one.about
+            name = group_name(about)
+            heads[name] = about
             able.append(name)
-        members.setdefault(name, []).append(one)
+            members.setdefault(name, [])
+        members[name].append(one)
     return [
         Group(
             id=name,
@@ -185,25 +197,35 @@ def _grouped(seen: Sequence[Sighting], known: Sequence[Rule]) -> list[Group]:
     ]
 
 
-def _sent_back(reader: Reader, run: RunRef) -> SentBack:
-    found = list(_of_run(reader, run))
-    known = tuple(one for one in found if one is not None)
+def _of_run(reader: Reader, run: RunRef) -> Iterable[SentBack]:
+    """Everything sent back in a run, trial by trial; each trial is read once while it stays."""
+    if reader.plan(run).judgement is not None or regrades(reader, run):
+        # What people came to, and later grades, are not in the folders of single trials.
+        every = partial(_of_standings, reader, run)
+        return reader.answer(run, "sent-back-in-run", list[SentBack], every)
+
+    def read(path: str) -> SentBack:
+        return _of_trial(reader, run, standing(reader, run, path))
+
+    return reader.answer_each(run, "sent-back", SentBack, read).values()
+
+
+def _of_standings(reader: Reader, run: RunRef) -> list[SentBack]:
+    return [_of_trial(reader, run, one) for one in standings(reader, run)]
+
+
+def _of_trial(reader: Reader, run: RunRef, standing: Standing) -> SentBack:
+    trial = f"{run.path}/{standing.record.path}"
+    found: list[tuple[str, About] | None] = []
+    for grade in grades(reader, run, standing):
+        found += _of_judge(grade) if is_judge(grade.grader) else _of_checks(grade)
+    if standing.reviewed is not None:
+        found += _of_people(standing.reviewed)
+    known = tuple(
+        Sighting(when=standing.record.started, trial=trial, by=by, about=about)
+        for by, about in filter(None, found)
+    )
     return SentBack(sightings=known, opinions=len(found) - len(known))
-
-
-def _of_run(reader: Reader, run: RunRef) -> Iterator[Sighting | None]:
-    """Everything sent back in a run; None for each finding of a judge that is not trusted."""
-    for standing in standings(reader, run):
-        trial = f"{run.path}/{standing.record.path}"
-        when = standing.record.started
-        found: list[tuple[str, About] | None] = []
-        for grade in grades(reader, run, standing):
-            found += _of_judge(grade) if is_judge(grade.grader) else _of_checks(grade)
-        if standing.reviewed is not None:
-            found += _of_people(standing.reviewed)
-        for one in found:
-            by, about = one if one is not None else ("", None)
-            yield None if about is None else Sighting(when=when, trial=trial, by=by, about=about)
 
 
 def _of_checks(grade: Grade) -> Iterator[tuple[str, About]]:

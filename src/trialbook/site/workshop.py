@@ -17,6 +17,7 @@ from trialbook.site.links import links_of
 from trialbook.site.manifest import FileRecord, UnitRecord
 from trialbook.site.render import Renderer
 from trialbook.site.units import File, Made, Part
+from trialbook.storage.collection import no_collection
 from trialbook.storage.reader import Reader, RunRef
 
 SCOPES: Mapping[str, Sequence[Part[Any]]] = {
@@ -101,12 +102,13 @@ class Workshop:
         made: list[UnitRecord] = []
         seen: list[Seen] = []
         before = self._writer.written
-        for unit in units:
-            part = SCOPES[unit.scope][unit.part]
-            record = self.put(unit.name, unit.key, part.make(self.view, unit.subject), seen)
-            made.append(record)
-            if unit.scope == "run":
-                self.view.prime(unit.subject)
+        with no_collection():
+            for unit in units:
+                part = SCOPES[unit.scope][unit.part]
+                record = self.put(unit.name, unit.key, part.make(self.view, unit.subject), seen)
+                made.append(record)
+                if unit.scope == "run":
+                    self.view.prime(unit.subject)
         if len(made) > _MANY:
             self.view.forget()
         return Done(tuple(made), tuple(seen), self._writer.written - before)
