@@ -124,3 +124,9 @@ def test_quoted_markdown_names_no_file_since_it_is_from_elsewhere() -> None:
     assert "<a>a</a>" in html
     assert "href" not in html
     assert html.count('src="data:,"') == html.count("src=") == 2
+
+
+@pytest.mark.parametrize("address", ["../../etc/x.png", "%2e%2e/x.png", "a/../../x.png"])
+def test_an_image_of_prose_names_no_file_outside_the_site(address: str) -> None:
+    assert 'src="data:,"' in markdown(f"![the alternative]({address})")
+    assert 'src="pictures/x.png"' in markdown("![the alternative](pictures/x.png)")

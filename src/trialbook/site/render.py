@@ -7,6 +7,7 @@ only to the web and inside the site.
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -117,7 +118,7 @@ class Renderer:
         below that, and take no anchors, which are the page's. What a quoted text calls by a
         relative address lies where the text is from, so that there is no link to it.
         """
-        html = self._markdown.render(visible(source), {"under": under})
+        html = self._markdown.render(visible(source), {"under": under, "page": self._page["path"]})
         return Markup(html)  # noqa: S704 - raw HTML is off, links are checked
 
 
@@ -266,6 +267,9 @@ def _finish(state: StateCore) -> None:
             _CHILDREN.get(child.type, _nothing)(child)
             if under:
                 _unlink(child)
+            elif child.type == "image" and _leaves(str(child.attrs["src"]), state.env["page"]):
+                # It would load: the browser asks for it, the reader does not.
+                child.attrSet("src", "data:,")
 
 
 def _link(token: Token) -> None:
@@ -284,6 +288,12 @@ def _image(token: Token) -> None:
     if urlsplit(target).scheme:
         # The pages' security policy loads nothing from elsewhere: the alternative text shows.
         token.attrSet("src", "data:,")
+
+
+def _leaves(address: str, page: str) -> bool:
+    """Whether a relative address leads from a page out of the site."""
+    path = unquote(urlsplit(address).path)
+    return posixpath.normpath(posixpath.join(posixpath.dirname(page), path)).startswith("..")
 
 
 def _unlink(token: Token) -> None:
