@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable
+from html import unescape
 from pathlib import Path
 
 _NAME = r"[^/]+"
@@ -21,7 +22,9 @@ _KINDS = {
     "comparison": rf"{_RUN}/compare-{_NAME}\.html",
     "trial": rf"{_TRIAL}\.html",
     "trajectory": rf"{_TRIAL}\.trajectory\.html",
-    "page of a rubric": rf"rubrics/(?!index){_NAME}\.html",
+    "rubric": rf"rubrics/{_NAME}/{_NAME}\.html",
+    "finding": r"findings/[0-9a-f]{8,}\.html",
+    "judge": rf"judgement/(?!index\.){_NAME}\.html",
     "docs": r"docs/(.*/)?[^/]+\.html",
     "word of the glossary": r"glossary/.+",
 }
@@ -49,13 +52,32 @@ def pages_of(root: Path) -> list[str]:
     return sorted(str(path.relative_to(root)) for path in root.rglob("*.html"))
 
 
-def representatives(root: Path, each: int = 1) -> dict[str, list[str]]:
-    """For each kind the largest pages of it, which are those with the most on them."""
+def representatives(root: Path, each: int = 1, at_most: int = 0) -> dict[str, list[str]]:
+    """For each kind the largest pages of it, which are those with the most on them.
+
+    Pages of more bytes than ``at_most`` come last, if it is given.
+    """
     found: dict[str, list[str]] = defaultdict(list)
     for path in pages_of(root):
         found[kind_of(path)].append(path)
-    return {kind: _largest(root, paths)[:each] for kind, paths in sorted(found.items())}
+    return {kind: _largest(root, paths, at_most)[:each] for kind, paths in sorted(found.items())}
 
 
-def _largest(root: Path, paths: Iterable[str]) -> list[str]:
-    return sorted(paths, key=lambda path: (-(root / path).stat().st_size, path))
+def page_with(root: Path, pattern: str) -> str:
+    """The largest page whose text has such a pattern, for tests of what is on it."""
+    return _largest(root, (p for p in pages_of(root) if re.search(pattern, _text(root, p))))[0]
+
+
+def ids_of(root: Path, path: str) -> set[str]:
+    """Where links can lead to in a page."""
+    return set(map(unescape, re.findall(r'\sid="([^"]*)"', _text(root, path))))
+
+
+def _text(root: Path, path: str) -> str:
+    return (root / path).read_text(encoding="utf-8")
+
+
+def _largest(root: Path, paths: Iterable[str], at_most: int = 0) -> list[str]:
+    sizes = {path: (root / path).stat().st_size for path in paths}
+    fits = {path: not at_most or size <= at_most for path, size in sizes.items()}
+    return sorted(sizes, key=lambda path: (not fits[path], -sizes[path], path))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.browser.hostile import ADDRESS, CANARY, ELEMENT
-from tests.browser.kinds import pages_of, representatives
+from tests.browser.kinds import representatives
 from tests.browser.watching import watched
 
 if TYPE_CHECKING:
@@ -27,7 +27,9 @@ _INJECTED = f"""() => {{
     for (const {{ name, value }} of one.attributes) {{
       const address = ["href", "src", "action", "xlink:href", "formaction"].includes(name);
       const acts = address && /^[\\s\\x00-\\x20]*(javascript|data|vbscript):/i.test(value);
-      if (name.startsWith("on") || (acts && one.tagName !== "LINK")) {{
+      // An image of a page of prose is never loaded: an empty one stands in its place.
+      const empty = one.tagName === "IMG" && value === "data:,";
+      if (name.startsWith("on") || (acts && !empty && one.tagName !== "LINK")) {{
         found.push(one.outerHTML.slice(0, 200));
       }}
     }}
@@ -58,11 +60,8 @@ _EVERYTHING = """() => {
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_nothing_runs_and_nothing_leaves(browser: Browser, hostile_site: Path, theme: str) -> None:
     found: dict[str, object] = {}
-    paths = (
-        pages_of(hostile_site)
-        if theme == "light"
-        else [paths[0] for paths in representatives(hostile_site).values()]
-    )
+    each = 8 if theme == "light" else 1
+    paths = [path for paths in representatives(hostile_site, each).values() for path in paths]
     with watched(browser, hostile_site, theme=theme) as watch:
         for path in paths:
             watch.open(path)

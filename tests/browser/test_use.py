@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.browser.kinds import pages_of, representatives
-from tests.browser.watching import Watched, watched
+from tests.browser.kinds import ids_of, page_with, pages_of, representatives
+from tests.browser.watching import watched
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -24,19 +25,9 @@ _SEEN = """(id) => {
 }"""
 
 
-def _page_with(watch: Watched, site: Path, selector: str) -> str:
-    """A page of the site that has such an element; the largest pages of each kind first."""
-    for paths in representatives(site, each=3).values():
-        for path in paths:
-            if watch.open(path).query_selector(selector):
-                return path
-    pytest.fail(f"no page has {selector}")
-
-
 def test_a_table_is_filtered_by_words(browser: Browser, site: Path) -> None:
     with watched(browser, site) as watch:
-        _page_with(watch, site, ".table-tools input")
-        page = watch.page
+        page = watch.open(page_with(site, r"<table[^>]*\bfilterable\b"))
         table = page.locator("table.filterable").filter(has=page.locator("tbody tr")).first
         tools = page.locator(".table-tools").first
         before = table.evaluate(_ROWS)
@@ -55,8 +46,7 @@ def test_a_table_is_filtered_by_words(browser: Browser, site: Path) -> None:
 
 def test_a_table_is_sorted_both_ways_and_back(browser: Browser, site: Path) -> None:
     with watched(browser, site) as watch:
-        _page_with(watch, site, "table.sortable button.sort")
-        page = watch.page
+        page = watch.open(page_with(site, r"<table[^>]*\bsortable\b"))
         button = page.locator("table.sortable button.sort").first
         table = page.locator("table.sortable", has=page.locator("button.sort")).first
         before = table.evaluate(_ROWS)
@@ -109,9 +99,8 @@ def test_a_link_to_a_line_of_a_diff_leads_to_it(
     browser: Browser, site: Path, *, script: bool
 ) -> None:
     with watched(browser, site, script=script) as watch:
-        path = _page_with(watch, site, "[id^='f1n'], [id^='f0n']")
-        lines = [one.get_attribute("id") for one in watch.page.query_selector_all("[id^='f']")]
-        line = [one for one in lines if one and one[1].isdigit() and "n" in one][-1]
+        path = page_with(site, r'\bid="f[0-9]+n[0-9]+"')
+        line = max(one for one in ids_of(site, path) if re.fullmatch(r"f\d+n\d+", one))
         watch.open("index.html")
         watch.open(f"{path}#{line}")
         watch.settle()
@@ -123,16 +112,12 @@ def test_a_link_to_a_line_of_a_diff_leads_to_it(
 
 def test_a_link_to_an_event_leads_to_it(browser: Browser, site: Path) -> None:
     with watched(browser, site) as watch:
-        path = _page_with(watch, site, "[id='e1']")
-        events = [
-            event
-            for one in watch.page.query_selector_all("[id^='e']")
-            if (event := one.get_attribute("id") or "")[1:].isdigit()
-        ]
+        path = page_with(site, r'\bid="e[0-9]+"')
+        event = max(one for one in ids_of(site, path) if re.fullmatch(r"e\d+", one))
         watch.open("index.html")
-        watch.open(f"{path}#{events[-1]}")
+        watch.open(f"{path}#{event}")
         watch.settle()
-        assert watch.run(_SEEN, events[-1]) == {"matches": True, "inView": True, "drawn": True}
+        assert watch.run(_SEEN, event) == {"matches": True, "inView": True, "drawn": True}
         assert watch.troubles() == []
 
 
