@@ -109,7 +109,7 @@ def findings(reader: Reader, runs: Sequence[RunRef] | None = None) -> Findings:
     seen: list[Sighting] = []
     opinions = 0
     for run in reader.runs():
-        for found in _of_run(reader, run):
+        for found in sent_back(reader, run):
             seen += found.sightings
             opinions += found.opinions
     groups = _grouped(sorted(seen, key=_place_in_time), rules(reader))
@@ -123,6 +123,19 @@ def findings(reader: Reader, runs: Sequence[RunRef] | None = None) -> Findings:
     return Findings(
         groups=tuple(sorted(groups, key=lambda one: (-one.trials, one.id))), opinions=opinions
     )
+
+
+def sent_back(reader: Reader, run: RunRef) -> Iterable[SentBack]:
+    """Everything sent back in a run, trial by trial; each trial is read once while it stays."""
+    if reader.plan(run).judgement is not None or regrades(reader, run):
+        # What people came to, and later grades, are not in the folders of single trials.
+        every = partial(_of_standings, reader, run)
+        return reader.answer(run, "sent-back-in-run", list[SentBack], every)
+
+    def read(path: str) -> SentBack:
+        return _of_trial(reader, run, standing(reader, run, path))
+
+    return reader.answer_each(run, "sent-back", SentBack, read).values()
 
 
 def rules(reader: Reader) -> tuple[Rule, ...]:
@@ -195,19 +208,6 @@ def _grouped(seen: Sequence[Sighting], known: Sequence[Rule]) -> list[Group]:
         )
         for name, found in members.items()
     ]
-
-
-def _of_run(reader: Reader, run: RunRef) -> Iterable[SentBack]:
-    """Everything sent back in a run, trial by trial; each trial is read once while it stays."""
-    if reader.plan(run).judgement is not None or regrades(reader, run):
-        # What people came to, and later grades, are not in the folders of single trials.
-        every = partial(_of_standings, reader, run)
-        return reader.answer(run, "sent-back-in-run", list[SentBack], every)
-
-    def read(path: str) -> SentBack:
-        return _of_trial(reader, run, standing(reader, run, path))
-
-    return reader.answer_each(run, "sent-back", SentBack, read).values()
 
 
 def _of_standings(reader: Reader, run: RunRef) -> list[SentBack]:

@@ -237,7 +237,8 @@ class _Build:
 
         A run is best left whole, since what its pages have in common is read once then.
         """
-        many = len(waiting) >= _RUNS_EACH * self._options.jobs
+        jobs = self._options.jobs
+        many = jobs == 1 or len(waiting) >= _RUNS_EACH * jobs
         chunks = []
         for group, missing in waiting:
             size = _SMALL_CHUNK if group.run is None else _LARGE_CHUNK if many else _CHUNK

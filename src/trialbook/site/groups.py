@@ -49,10 +49,10 @@ class Groups:
             )
 
     def above(self) -> Iterator[Group]:
-        """A group for each suite, and one for the pages of the whole site."""
+        """A group for the pages of the whole site, which take longest, and one for each suite."""
+        yield self._whole(SITE, self._units("site", None, ""))
         for suite in self._view.suites:
             yield self._whole(f"suite {suite}", self._suite_units(suite))
-        yield self._whole(SITE, self._units("site", None, ""))
 
     def _whole(self, name: str, units: Iterable[Unit]) -> Group:
         known = tuple(units)

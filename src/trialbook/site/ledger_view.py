@@ -19,7 +19,7 @@ from trialbook.model.suite import Suite
 from trialbook.registry import Registry
 from trialbook.reporting.brief import RunBrief, brief
 from trialbook.reporting.facts_by_outcome import Measured, conduct_by_outcome, last_conduct
-from trialbook.reporting.findings import Findings, findings
+from trialbook.reporting.findings import Findings, findings, sent_back
 from trialbook.reporting.gates import GateEntry, gates
 from trialbook.reporting.results import RunResults, load_results
 from trialbook.reporting.trial_facts import TrialFacts, load_facts
@@ -175,6 +175,7 @@ class LedgerView:
         """Keep in the cache what pages above runs will ask of it, while it is at hand."""
         self.brief(run)
         self.rows(run)
+        sent_back(self.reader, run)
 
     def forget(self) -> None:
         """Free what was read of single trials; what is known of whole runs stays."""

@@ -43,7 +43,7 @@ _ACTING = Markup('<span class="acting">{}</span>')
 _NOT_SLUG = re.compile(r"[^\w]+")
 # Printable ASCII that means nothing to HTML; most of what is printed is such.
 _HARMLESS = re.compile(r"[\t\n !#-%(-;=?-~]*").fullmatch
-_GENERATOR = 1
+_GENERATOR = 2
 """The version of what is compiled; goes up with every change of `_Compiler`."""
 _as_markup = str.__new__  # Made very often: quicker than by name.
 
@@ -139,9 +139,20 @@ class _Compiler(CodeGenerator):
 
     def visit_Getattr(self, node: nodes.Getattr, frame: Frame) -> None:  # noqa: N802
         """The library's name for what stands behind a dot."""
+        name, end = repr(node.attr), ")"
+        if isinstance(node.node, nodes.Name):
+            of = frame.symbols.ref(node.node.name)
+            self.write(f"({of}[{name}] if {of}.__class__ is dict and {name} in {of} else ")
+            end = "))"
         self.write("environment.member(")
         self.visit(node.node, frame)
-        self.write(f", {node.attr!r})")
+        self.write(f", {name}{end}")
+
+    def writeline(self, x: str, node: nodes.Node | None = None, extra: int = 0) -> None:
+        """Put a block together before it is handed on, and not piece by piece through all."""
+        if x.startswith("yield from ") and ".blocks[" in x:
+            x = f"yield environment.concat({x.removeprefix('yield from ')})"
+        super().writeline(x, node, extra)
 
     def visit_FromImport(self, node: nodes.FromImport, frame: Frame) -> None:  # noqa: N802
         """Macros are the same for every page: what they need of it is given to them."""

@@ -63,6 +63,7 @@ class Reader:
         self._answers = None if cache is None else Answers(cache)
         self._trees: dict[str, dict[bytes, TreeEntry]] = {}
         self._records: dict[tuple[str, type], object] = {}
+        self._listed: dict[str, list[str]] = {}
         self._added: dict[RunRef, dict[bytes, str]] = {}
 
     @classmethod
@@ -176,7 +177,7 @@ class Reader:
 
     def forget(self) -> None:
         """Free what was read; it is read again when it is asked for."""
-        self._records, self._trees, self._places = {}, {}, {}
+        self._records, self._trees, self._places, self._listed = {}, {}, {}, {}
 
     def trial_paths(self, run: RunRef) -> list[str]:
         """The folders of a run's trials, in the run's folder; by name, not by meaning."""
@@ -212,7 +213,10 @@ class Reader:
         entry = self._entry(run, trial_path)
         if entry is None or entry.mode != DIRECTORY:
             return []
-        return sorted(map(os.fsdecode, self._below(entry.oid, b"")))
+        known = self._listed.get(entry.oid)
+        if known is None:
+            known = self._listed[entry.oid] = sorted(map(os.fsdecode, self._below(entry.oid, b"")))
+        return list(known)
 
     def names(self, run: RunRef, folder: str) -> list[str]:
         """The names in a folder of the run, sorted; empty if there is no such folder."""
