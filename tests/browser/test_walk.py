@@ -86,7 +86,8 @@ def test_no_link_leads_nowhere(browser: Browser, site: Path) -> None:
         path = unquote(address.removeprefix(base))
         inside = address.startswith(base) and (site / path).is_file()
         if inside and fragment and path.endswith(".html"):
-            ids.setdefault(path, ids_of(site, path))
+            if path not in ids:
+                ids[path] = ids_of(site, path)
             inside = unquote(fragment) in ids[path] or fragment in ids[path]
         if not inside:
             broken.append((link, source))
