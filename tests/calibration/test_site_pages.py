@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
+
+import pytest
 
 from tests.calibration.compared import Case, cases, compare, compared_ledger, reader_of
 from tests.conftest import git, trialbook, write_files
@@ -9,6 +12,10 @@ from trialbook.site.build import build_site
 
 AGENTS = "suites/refunds/instructions/AGENTS.md"
 HOSTILE = "<script>alert(1)</script> {{ 7*7 }}"
+
+
+ROOT = Path(__file__).resolve().parents[2]
+SHIPPED = ROOT / "rubrics/merge/calibrations"
 
 
 def built(root: Path, output: Path) -> Path:
@@ -60,3 +67,17 @@ def test_nothing_of_sealed_reviews_is_on_a_page(tmp_path: Path) -> None:
         page = (site / name / "index.html").read_text()
         assert "solves" not in page
         assert "REJECT" not in page
+
+
+@pytest.mark.skipif(not SHIPPED.is_dir(), reason="a source distribution has no ledger")
+def test_a_calibration_whose_runs_are_not_in_the_ledger_says_so(tmp_path: Path) -> None:
+    root = tmp_path / "ledger"
+    shutil.copytree(ROOT / "rubrics", root / "rubrics")
+    (root / "suites").mkdir()
+    git(root, "init", "-q")
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "Rubrics")
+    said = trialbook(root, "site", "build", "--output", str(tmp_path / "site"), check=None)
+    assert said.returncode == 2
+    assert "which the site does not have" in said.stderr
+    assert "is not in this ledger" in (tmp_path / "site/judgement/index.html").read_text()

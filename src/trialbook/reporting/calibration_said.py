@@ -119,9 +119,18 @@ def _percent(share: float) -> str:
 
 def _people_said(reader: Reader, label: Label) -> Iterator[str]:
     for cited in label.reviews:
-        review = read_review(reader.ledger_file(cited.path) or b"", cited.path)
+        data = reader.ledger_file(cited.path)
+        if data is None:
+            yield _gone(cited)
+            continue
+        review = read_review(data, cited.path)
         yield f"{review.reviewer}: {review.verdict}"
         yield from (f"  {line}" for line in _review_said(review))
+
+
+def _gone(cited: Cited) -> str:
+    """What is said of a record that the calibration names and the ledger lacks; see `verify`."""
+    return f"{cited.path} is not in this ledger"
 
 
 def _review_said(review: Review) -> Iterator[str]:
@@ -135,7 +144,11 @@ def _review_said(review: Review) -> Iterator[str]:
 
 
 def _judge_said(reader: Reader, cited: Cited) -> Iterator[str]:
-    grade = from_json(Grade, reader.ledger_file(cited.path) or b"", cited.path)
+    data = reader.ledger_file(cited.path)
+    if data is None:
+        yield _gone(cited)
+        return
+    grade = from_json(Grade, data, cited.path)
     yield grade.message
     judgement = grade.judgement
     if judgement is None:
