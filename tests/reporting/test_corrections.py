@@ -104,8 +104,10 @@ def test_the_report_tells_all_of_it_and_hostile_text_does_nothing(root: Path) ->
     assert "recorded as accepted, amended: counts as policy violation" in text
     assert "P*" in text
     html = MarkdownIt("gfm-like", {"linkify": False, "html": True}).render(text)
-    for active in ("<script", "<img", "<a ", "\x1b", "\u202e"):
+    for active in ("<script", "<img", "\x1b", "\u202e"):
         assert active not in html
+    # Nothing of what was said has become a link: those there are lead to trials beside the report.
+    assert html.count("<a ") == html.count('<a href="./') > 0
 
 
 def test_what_a_reader_must_know_is_said_before_any_number(root: Path) -> None:
@@ -154,7 +156,7 @@ def test_the_site_shows_both_and_hostile_text_does_nothing(root: Path, tmp_path:
     assert "recorded as accepted, amended: counts as policy violation" in trial
     page = (base / "index.html").read_text()
     for text in (trial, page):
-        assert "<script" not in text
+        assert text.count("<script") == text.count('<script src="../') > 0
         assert "<img src=x" not in text
         assert 'href="javascript:' not in text
         assert "\u202e" not in text

@@ -18,7 +18,9 @@ CONFIGURATIONS = ("steady", "reviser")
 def ledger_of(top: Path, *suites: str) -> Path:
     """A ledger with these suites, each run once, and nobody has answered anything."""
     ledger = top / "ledger"
-    shutil.copytree(ROOT / "rubrics", ledger / "rubrics")
+    # Calibrations are of runs, which are not here.
+    without = shutil.ignore_patterns("calibrations")
+    shutil.copytree(ROOT / "rubrics", ledger / "rubrics", ignore=without)
     for suite in suites:
         shutil.copytree(ROOT / "suites" / suite, ledger / "suites" / suite)
     (ledger / "runs").mkdir()
