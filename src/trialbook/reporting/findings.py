@@ -23,9 +23,9 @@ from trialbook.model.ledgerfiles import RULES, rule_path
 from trialbook.model.review import Reviewed
 from trialbook.model.rubric import AnswerKind
 from trialbook.model.rule import About, Rule
-from trialbook.model.standing import Standing
+from trialbook.model.standing import Standing, standing_of
 from trialbook.model.trust import JudgeUse, allows
-from trialbook.storage.corrections import grades, regrades, standing, standings
+from trialbook.storage.corrections import amendments, grades, regrades, standings
 from trialbook.storage.reader import Reader, RunRef
 
 CHECK, QUESTION, REMARK = "check", "question", "remark"
@@ -133,7 +133,8 @@ def sent_back(reader: Reader, run: RunRef) -> Iterable[SentBack]:
         return reader.answer(run, "sent-back-in-run", list[SentBack], every)
 
     def read(path: str) -> SentBack:
-        return _of_trial(reader, run, standing(reader, run, path))
+        later = amendments(reader, run, path)
+        return _of_trial(reader, run, standing_of(reader.trial(run, path), amendments=later))
 
     return reader.answer_each(run, "sent-back", SentBack, read).values()
 

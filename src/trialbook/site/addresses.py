@@ -45,21 +45,23 @@ def relative(page: str, target: str) -> str:
     Both are paths from the site's root; the target may carry a fragment.
     """
     found = _SPLIT.search(target)
+    if found and target[: found.start()] == page:
+        return target[found.start() :]
+    return _from_folder(page.rpartition("/")[0], target)
+
+
+@lru_cache(maxsize=16_384)
+def _from_folder(folder: str, target: str) -> str:
+    """The address that leads from the pages of one folder to a file of the site."""
+    found = _SPLIT.search(target)
     path, rest = (target[: found.start()], target[found.start() :]) if found else (target, "")
-    if path == page and rest:
-        return rest
-    here, there = _folders(page.rpartition("/")[0]), path.split("/")
+    here, there = folder.split("/") if folder else [], path.split("/")
     shared = 0
     for one, other in zip(here, there[:-1], strict=False):
         if one != other:
             break
         shared += 1
     return "../" * (len(here) - shared) + "/".join(there[shared:]) + rest
-
-
-@lru_cache(maxsize=4096)
-def _folders(path: str) -> tuple[str, ...]:
-    return tuple(path.split("/")) if path else ()
 
 
 def suite_page(suite: str) -> str:
@@ -123,6 +125,7 @@ def across_page(suite: str, baseline: str, candidate: str) -> str:
     return f"suites/{segment(suite)}/{name}.html"
 
 
+@lru_cache(maxsize=4096)
 def trial_page(run: RunRef, trial: str) -> str:
     """The page of a trial, by its path inside the run."""
     parts = [segment(part) for part in trial.split("/")]

@@ -24,6 +24,7 @@ from jinja2 import (
     StrictUndefined,
     TemplateError,
     TemplateSyntaxError,
+    Undefined,
     nodes,
 )
 from jinja2.compiler import CodeGenerator, Frame
@@ -43,7 +44,7 @@ _ACTING = Markup('<span class="acting">{}</span>')
 _NOT_SLUG = re.compile(r"[^\w]+")
 # Printable ASCII that means nothing to HTML; most of what is printed is such.
 _HARMLESS = re.compile(r"[\t\n !#-%(-;=?-~]*").fullmatch
-_GENERATOR = 2
+_GENERATOR = 3
 """The version of what is compiled; goes up with every change of `_Compiler`."""
 _as_markup = str.__new__  # Made very often: quicker than by name.
 
@@ -89,6 +90,7 @@ class Renderer:
             "markdown": self.markdown,
         }
         self._environment.globals |= self._always
+        self._environment.href = self._href
 
     def render(self, page: Page, site: Mapping[str, Any]) -> bytes:
         """The bytes of a page.
@@ -102,7 +104,9 @@ class Renderer:
             self._site.update(site)
         try:
             template = self._environment.get_template(page.template)
-            text = template.render(page.context, **self._always)
+            known = {**self._environment.globals, **page.context, **self._always}
+            # As `render` does it, without a copy of what is the same for every page.
+            text = "".join(template.root_render_func(template.new_context(known, shared=True)))
         except TemplateError as error:
             raise _template_problem(page, error) from error
         return text.encode()
@@ -148,6 +152,21 @@ class _Compiler(CodeGenerator):
         self.visit(node.node, frame)
         self.write(f", {name}{end}")
 
+    def visit_Call(  # noqa: N802
+        self,
+        node: nodes.Call,
+        frame: Frame,
+        forward_caller: bool = False,  # noqa: FBT001, FBT002 - the library's signature
+    ) -> None:
+        """Addresses are asked for very often, and by nothing but ``href(target)``."""
+        named = isinstance(node.node, nodes.Name) and node.node.name == "href"
+        if named and len(node.args) == 1 and not (node.kwargs or node.dyn_args or node.dyn_kwargs):
+            self.write("environment.href(")
+            self.visit(node.args[0], frame)
+            self.write(")")
+        else:
+            super().visit_Call(node, frame, forward_caller=forward_caller)
+
     def writeline(self, x: str, node: nodes.Node | None = None, extra: int = 0) -> None:
         """Put a block together before it is handed on, and not piece by piece through all."""
         if x.startswith("yield from ") and ".blocks[" in x:
@@ -183,7 +202,11 @@ def shown(value: object) -> str:
     """What a template prints for a value: made visible and escaped, unless it is HTML already."""
     if value.__class__ is Markup:
         return value
+    if value.__class__ is Undefined:
+        return ""  # Of an `if` without an `else`; what is missing otherwise is an error.
     if value.__class__ is not str:
+        if value.__class__ is int:
+            return str(value)
         if hasattr(value, "__html__"):
             return escape(value)
         value = str(value)
@@ -196,6 +219,7 @@ class _Environment(Environment):
     """Templates that are compiled by `_Compiler`, and what their code calls."""
 
     code_generator_class = _Compiler
+    href: Callable[[str], str]
     member = staticmethod(_member)
     shown = staticmethod(shown)
 
