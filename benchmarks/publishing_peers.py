@@ -33,7 +33,7 @@ known = {
     for name in names
 }
 (results / "benchmarks.json").write_text(json.dumps({**known, "version": 2}))
-now = datetime.datetime(2026, 1, 1)
+now = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)
 for turn, commit in enumerate(commits):
     one = Results(machine, {}, commit, 1767225600000 + turn * 86400000, "3.11", "env", {})
     for place, name in enumerate(names):

@@ -182,6 +182,7 @@ def main() -> None:
     """Measure, print, and write into the page if asked to."""
     parser = argparse.ArgumentParser(description=__doc__, prog="python -m benchmarks.site")
     parser.add_argument("--trials", type=int, default=0, metavar="N")
+    parser.add_argument("--rounds", type=int, default=3, metavar="N")
     parser.add_argument("--quick", action="store_true", help="a thousand trials, once")
     parser.add_argument("--peers", action="store_true", help="asv and Inspect too")
     parser.add_argument("--work", type=Path, help="where to work (default: a temporary folder)")
@@ -190,7 +191,7 @@ def main() -> None:
     trials = wanted.trials or (TRIALS_PER_RUN if wanted.quick else TRIALS)
     with tempfile.TemporaryDirectory(prefix="site-", dir=wanted.work) as folder:
         bench = Bench(Path(folder), trials)
-        text = _measured(bench, rounds=1 if wanted.quick else 3)
+        text = _measured(bench, rounds=1 if wanted.quick else wanted.rounds)
         if wanted.peers:
             text += "\n\n" + publishing_peers.measure(Path(folder), trials)
     print(text)
