@@ -60,7 +60,9 @@ class Cost:
 
 def costs(results: RunResults) -> tuple[Cost, ...]:
     """The cost of each configuration of a run, in the plan's order."""
-    return tuple(_cost(results, name) for name in results.plan.configurations)
+    return results.once(
+        "costs", lambda: tuple(_cost(results, n) for n in results.plan.configurations)
+    )
 
 
 def _cost(results: RunResults, name: str) -> Cost:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import repeat
+from typing import TypeVar, cast
 
 from trialbook.formats.visible import visible_line
 from trialbook.model.deciding import is_judge
@@ -30,6 +31,8 @@ from trialbook.reporting.wording import NOT_RUN_MEANING, nature_label
 from trialbook.storage.corrections import grades as standing_grades
 from trialbook.storage.corrections import incidents, regrades, reviews_of, standings
 from trialbook.storage.reader import Reader, RunRef
+
+T = TypeVar("T")
 
 COLUMNS = (
     "suite",
@@ -116,15 +119,22 @@ class RunResults:
     regrades: tuple[Regrade, ...] = ()
     elsewhere_minutes: float = 0.0
     series: Mapping[str, SeriesView] = field(default_factory=dict)
-    _summary: list[Summary] = field(default_factory=list, init=False, repr=False, compare=False)
+    _known: dict[str, object] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def summary(self) -> Summary:
         """The run in numbers."""
-        if not self._summary:
-            changed = {path for path, standing in self.standings.items() if standing.changed}
-            self._summary.append(summarise(self.plan, self.trials, changed))
-        return self._summary[0]
+        return self.once("summary", self._summarised)
+
+    def once(self, name: str, compute: Callable[[], T]) -> T:
+        """What follows from these results, worked out at the first question only."""
+        if name not in self._known:
+            self._known[name] = compute()
+        return cast("T", self._known[name])
+
+    def _summarised(self) -> Summary:
+        changed = {path for path, standing in self.standings.items() if standing.changed}
+        return summarise(self.plan, self.trials, changed)
 
     def standing(self, trial: Trial) -> Standing:
         """What was recorded of a trial, and what changed it."""

@@ -175,6 +175,7 @@ class _Build:
         self._open: dict[str, _Group] = {}
         self._owners: dict[str, str] = {}
         self._fresh: set[str] = set()
+        self._links: dict[str, set[str]] = {}
         self._made = self._kept = self._written = 0
 
     def put(self, name: str, workshop: Workshop, things: Sequence[tuple[str, str, Made]]) -> None:
@@ -302,7 +303,7 @@ class _Build:
         self._fresh |= paths
         data = pack_group(group.units)
         record = record_digest(data)
-        links = {link for file in files for link in file.links}
+        self._links[name] = links = {link for file in files for link in file.links}
         outward = sorted(link for link in links if link.partition("#")[0] not in paths)
         self._folder.write_record(name, data)
         self._intact.note(name, record, sorted(group.seen))
@@ -325,6 +326,8 @@ class _Build:
         for name, head in self._heads.items():
             kept = before.get(name) is head
             if kept and not head.broken and not self._suspect(head, check):
+                continue
+            if not kept and all(map(check.leads, sorted(self._links[name]))):
                 continue
             links = {
                 file.path: file.links

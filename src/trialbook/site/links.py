@@ -17,6 +17,8 @@ from trialbook.storage.files import read_regular
 
 _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 _PAGE = ".html"
+_PAGES = 1000
+"""Of how many pages the places are held at once."""
 
 
 def links_of(path: str, data: bytes) -> tuple[str, ...]:
@@ -80,6 +82,8 @@ class LinkCheck:
 
     def _places_of(self, path: str) -> frozenset[str]:
         if path not in self._places:
+            if len(self._places) > _PAGES:
+                self._places.clear()
             data = read_regular(self._folder / path) or b""
             self._places[path] = places_of(data) | {"", "top"}
         return self._places[path]

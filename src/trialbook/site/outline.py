@@ -58,7 +58,7 @@ def _glossary(view: LedgerView, _: None) -> Iterator[Made]:
 
 def _csv(view: LedgerView, run: RunRef) -> Iterator[Made]:
     results = view.results(run)
-    data = results_csv(results.plan, results.standings.values())
+    data = results_csv(results.plan, results.standings.values(), results.summary)
     yield File(f"{run_folder(run)}/results.csv", data)
 
 
