@@ -135,7 +135,11 @@ def test_writers_and_a_user_who_commits_get_along(git: Git) -> None:
 
 def descendants(pid: int) -> list[int]:
     found = []
-    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except (FileNotFoundError, ProcessLookupError):  # it ended while we looked
+        return found
+    for child in children:
         found += [int(child), *descendants(int(child))]
     return found
 
