@@ -10,7 +10,7 @@ fits nowhere begins the next group.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter
@@ -125,14 +125,21 @@ def findings(reader: Reader, runs: Sequence[RunRef] | None = None) -> Findings:
     )
 
 
-def sent_back(reader: Reader, run: RunRef) -> Iterable[SentBack]:
-    """Everything sent back in a run, trial by trial; each trial is read once while it stays."""
+def sent_back(
+    reader: Reader, run: RunRef, known: Mapping[str, Standing] | None = None
+) -> Iterable[SentBack]:
+    """Everything sent back in a run, trial by trial; each trial is read once while it stays.
+
+    ``known`` are the run's trials as they stand, by path, if they are at hand.
+    """
     if reader.plan(run).judgement is not None or regrades(reader, run):
         # What people came to, and later grades, are not in the folders of single trials.
         every = partial(_of_standings, reader, run)
         return reader.answer(run, "sent-back-in-run", list[SentBack], every)
 
     def read(path: str) -> SentBack:
+        if known is not None:
+            return _of_trial(reader, run, known[path])
         later = amendments(reader, run, path)
         return _of_trial(reader, run, standing_of(reader.trial(run, path), amendments=later))
 

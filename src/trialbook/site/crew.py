@@ -62,7 +62,8 @@ class Crew:
         units = sum(len(chunk.units) for chunk in chunks)
         if self._jobs == 1 or (self._pool is None and units <= FEW_UNITS):
             for chunk in chunks:
-                yield chunk.group, self._workshop.make(chunk.units)
+                prime = units > FEW_UNITS
+                yield chunk.group, self._workshop.make(chunk.units, prime=prime)
             return
         pool = self._started()
         waiting = {pool.submit(_make_there, chunk.units): chunk.group for chunk in chunks}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from trialbook.model.outcome import NOT_RUN
@@ -142,6 +143,11 @@ def cell_figure(run: RunRef, cell: Cell) -> dict[str, Any]:
 
 def outcome_figure(outcome: str) -> dict[str, str]:
     """An outcome's letter, tone, words and meaning."""
+    return dict(_outcome(outcome))
+
+
+@lru_cache(maxsize=64)
+def _outcome(outcome: str) -> Mapping[str, str]:
     return {
         "code": str(outcome),
         "letter": LETTERS[outcome],

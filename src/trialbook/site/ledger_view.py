@@ -118,7 +118,9 @@ class LedgerView:
     def rows(self, run: RunRef) -> Sequence[TrialRow]:
         """Every trial of a run in one short row, as it counts now; cheap."""
         if run not in self._rows:
-            self._rows[run] = rows(self.reader, run)
+            known = self._results.get(run)
+            standings = None if known is None else known.standings.values()
+            self._rows[run] = rows(self.reader, run, standings)
         return self._rows[run]
 
     def rows_of_task(self, run: RunRef, task: str) -> Sequence[TrialRow]:
@@ -175,7 +177,7 @@ class LedgerView:
         """Keep in the cache what pages above runs will ask of it, while it is at hand."""
         self.brief(run)
         self.rows(run)
-        sent_back(self.reader, run)
+        sent_back(self.reader, run, self.results(run).standings)
 
     def forget(self) -> None:
         """Free what was read of single trials; what is known of whole runs stays."""

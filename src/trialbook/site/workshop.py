@@ -92,8 +92,10 @@ class Workshop:
         reader = Reader.open(setting.root, setting.head or None, cache=setting.cache)
         return cls(setting, LedgerView(setting.root, reader, registry))
 
-    def make(self, units: Iterable[Unit]) -> Done:
+    def make(self, units: Iterable[Unit], *, prime: bool = True) -> Done:
         """Make units of the outline.
+
+        With ``prime`` what pages above runs ask is worked out along with the pages of each run.
 
         Raises:
             UserError: a template is missing or wrong.
@@ -107,7 +109,7 @@ class Workshop:
                 part = SCOPES[unit.scope][unit.part]
                 record = self.put(unit.name, unit.key, part.make(self.view, unit.subject), seen)
                 made.append(record)
-                if unit.scope == "run":
+                if prime and unit.scope == "run":
                     self.view.prime(unit.subject)
         if len(made) > _MANY:
             self.view.forget()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ from trialbook.model.deciding import is_judge
 from trialbook.model.grade import GradeSummary
 from trialbook.model.outcome import Outcome
 from trialbook.model.plan import SlotKey
+from trialbook.model.standing import Standing
 from trialbook.model.trial import Trial
 from trialbook.storage.collection import no_collection
 from trialbook.storage.corrections import amendments, regraded, standing, standings
@@ -79,29 +81,31 @@ class _Recorded:
     grades: tuple[GradeSummary, ...] = ()
 
 
-def rows(reader: Reader, run: RunRef) -> list[TrialRow]:
+def rows(reader: Reader, run: RunRef, known: Collection[Standing] | None = None) -> list[TrialRow]:
     """The trials of a run, by task, configuration, repetition and rerun.
 
-    A reader with a cache reads a run once for as long as nothing is added to it.
+    A reader with a cache reads a run once for as long as nothing is added to it. ``known`` are the
+    run's trials as they stand, if they are at hand.
 
     Raises:
         RecordError: a record that cannot be read.
     """
     with no_collection():
-        return reader.answer(run, "trial-rows", list[TrialRow], lambda: _read(reader, run))
+        return reader.answer(run, "trial-rows", list[TrialRow], lambda: _read(reader, run, known))
 
 
-def _read(reader: Reader, run: RunRef) -> list[TrialRow]:
-    if reader.plan(run).judgement is not None:
+def _read(reader: Reader, run: RunRef, known: Collection[Standing] | None) -> list[TrialRow]:
+    if known is None and reader.plan(run).judgement is not None:
         # People may have settled any of them.
-        whole = standings(reader, run)
-        return sorted((_row(one.trial, one.changed) for one in whole), key=lambda row: row[:4])
+        known = standings(reader, run)
+    if known is not None:
+        return sorted((_row(one.trial, one.changed) for one in known), key=lambda row: row[:4])
     corrected = set(regraded(reader, run))
     found = []
     for path, record in reader.records(run, _Recorded):
         if path in corrected or amendments(reader, run, path):
-            known = standing(reader, run, path)
-            found.append(_row(known.trial, known.changed))
+            whole = standing(reader, run, path)
+            found.append(_row(whole.trial, whole.changed))
         else:
             found.append(_row(record))
     return sorted(found, key=lambda row: row[:4])
