@@ -16,8 +16,8 @@ from urllib.parse import unquote
 from trialbook.storage.files import read_regular
 
 _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
-# What stands before a name is not looked at: it would take five times as long, and an attribute that
-# ends like these (``data-href``) holds an address as well.
+# What stands before a name is not looked at: it would take five times as long, and an attribute
+# that ends like these (``data-href``) holds an address as well.
 _VALUES = {name: re.compile(re.escape(name) + rb'="([^"]*)"') for name in (b"href", b"src", b"id")}
 _PAGE = ".html"
 _PAGES = 1000
